@@ -2,25 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from smem_lsp.elaborate.call_sites import Arguments, Site
-from smem_lsp.elaborate.parameters import is_template, path_of
+from smem_lsp.elaborate.parameters import is_friend, is_template, path_of
 from smem_lsp.elaborate.static_members import functions_in
-from smem_lsp.semantics.declarations import FunctionDecl
-from smem_lsp.semantics.types import Array, Pointer, Scalar, Type, is_number, plain_type
+from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.semantics.declarations import FunctionDecl, UsingDecl
+from smem_lsp.semantics.entities import Functions
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.types import Array, Pointer, Record, Scalar, Type, is_number, plain_type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
 
-def looked_up(site: Site, found: list[Function], callee: tree.Name, arguments: Arguments) -> list[Function]:
+def looked_up(
+    site: Site, found: list[Function], callee: tree.Name, arguments: Arguments, scope: Scope
+) -> list[Function]:
     """Those of some functions with one name that the name may find where it stands ([basic.lookup])."""
     *qualifiers, _ = callee.text.removeprefix("::").split("::")
+    named = found
     if callee.text.startswith("::") and not qualifiers:
         found = [each for each in found if not each.enclosing] or found
     else:
         found = _in_scope(site, found, qualifiers)
     if "::" in callee.text:
         return found
+    found = [*found, *(each for each in _friends(named, arguments) if each not in found)]
+    used = _used(site, found, callee, scope)
+    if used and all(map(_is_of_no_namespace, arguments.types)):
+        return used
     return _not_hidden(site, _declared_in_front(site, found, arguments), arguments)
+
+
+def _friends(named: Sequence[Function], arguments: Arguments) -> list[Function]:
+    """Those that the class of an argument, or a base of it, defines as friends ([basic.lookup.argdep]/4)."""
+    friends = [each for each in named if is_friend(each)]
+    if not friends:
+        return friends
+    classes = {
+        part.decl.name.rpartition("::")[2]
+        for each in arguments.given
+        for part in (with_bases(each.type) if isinstance(each.type, Record) else ())
+    }
+    return [each for each in friends if each.enclosing[-1] in classes]
+
+
+def _used(site: Site, found: list[Function], callee: tree.Name, scope: Scope) -> list[Function]:
+    """Those that ``using A::f;`` or ``using namespace A;`` brings in where nothing is declared in front of them
+    ([basic.lookup.unqual]); empty: something is."""
+    innermost = next(filter(None, (each.own(callee.text) for each in scope.outwards())), ())
+    meaning = scope.resolve(callee)
+    if not isinstance(meaning, Functions) or not all(isinstance(each, UsingDecl) for each, _ in innermost):
+        return []
+    homes = [home for _, home in meaning.overloads]
+    return [each for each in found if any(site.top.inside(each.enclosing) is home for home in homes)]
 
 
 def _in_scope(site: Site, found: list[Function], qualifiers: list[str]) -> list[Function]:

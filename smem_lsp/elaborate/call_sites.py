@@ -53,8 +53,8 @@ class Site:
 
 
 class Arguments:
-    """The arguments of a call. ``type_of``: the type of one; ``given``: with its value category. Neither is asked for
-    where the number of arguments decides."""
+    """The arguments of a call. ``type_of``: the type of one, which may be an array; ``given``: with its value category.
+    Neither is asked for where the number of arguments decides."""
 
     def __init__(
         self,

@@ -18,7 +18,6 @@ from smem_lsp.elaborate.parameters import (
     parameter_types,
     path_of,
     takes,
-    without_packs,
 )
 from smem_lsp.elaborate.static_members import class_of, declares, defined_outside_of, functions_in, of_class
 from smem_lsp.semantics.entities import Argument, Functions
@@ -41,7 +40,7 @@ def candidates(site: Site, callee: tree.Name, arguments: Arguments, scope: Scope
         return constant_functions(site, callee, len(arguments), scope)
     if _is_defined_elsewhere(site, name, named, callee, scope):
         return []
-    found = looked_up(site, made_for(named, len(arguments)), callee, arguments)
+    found = looked_up(site, made_for(named, len(arguments)), callee, arguments, scope)
     around = class_of(callee, scope)
     if around is not None:
         declared = list(functions_in(around.scope.own(name)))
@@ -52,7 +51,7 @@ def candidates(site: Site, callee: tree.Name, arguments: Arguments, scope: Scope
         if any(each.body is None for each in declared):
             return defined_outside_of(site, around, declared, found, arguments)
         found = of_class(around, found)
-    found = without_packs(_fitting(site, found, callee, arguments, scope), named)
+    found = _fitting(site, found, callee, arguments, scope)
     if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
         return []
     if around is not None and len(found) == 1 and declares(around, found[0]):
@@ -83,7 +82,8 @@ def _fitting(
     """Those that fit the template arguments and the types of the arguments of a call."""
     spelled = callee.arguments[-1] if callee.arguments else None
     given = None if spelled is None else [scope.argument(each) for each in spelled]
-    return left_by_type(site, specialised(site, given, found, arguments, scope), arguments)
+    left = specialised(site, given, found, arguments, scope)
+    return left_by_type(site, left, arguments, explicit=given)
 
 
 def _are_all_defined(callee: tree.Name, scope: Scope) -> bool:
@@ -135,7 +135,8 @@ def handed_over(site: Site, argument: Argument, arguments: Arguments, scope: Sco
         if (list(function.definition.parameters.texts), _class_around(function, classes)) in heads
         and takes(function, len(arguments))
     ]
-    found = left_by_type(site, specialised(site, argument.arguments, found, arguments, scope), arguments)
+    found = specialised(site, argument.arguments, found, arguments, scope)
+    found = left_by_type(site, found, arguments, explicit=argument.arguments)
     if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
         return []
     return [Callee(function, None, argument.arguments or ()) for function in found]

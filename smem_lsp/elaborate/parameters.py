@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from smem_lsp.elaborate.packs import expanded
@@ -75,7 +75,12 @@ def function_parameters(function: Function) -> list[Parameter] | None:
 
 
 def is_template(function: Function) -> bool:
-    return function.definition.island.template
+    return function.definition.island.template or function.definition.island.of_pack
+
+
+def is_friend(function: Function) -> bool:
+    """Does a class define it as a friend, so that lookup finds it by the arguments only?"""
+    return bool(function.enclosing) and "friend" in function.head.texts
 
 
 def path_of(function: Function) -> tuple[str, ...]:
@@ -107,12 +112,6 @@ def made_for(functions: Iterable[Function], count: int) -> list[Function]:
     """Those that can be called with so many arguments; of one with a pack what the compiler makes for them."""
     made = (each if takes(each, count) else expanded(each, count) for each in functions)
     return [each for each in made if each is not None]
-
-
-def without_packs(found: list[Function], declared: Collection[Function]) -> list[Function]:
-    """Those of ``made_for`` that are ``declared`` so, if there are any: they are more special than what a pack is
-    made into ([temp.deduct.partial])."""
-    return [each for each in found if each in declared] or found
 
 
 Identity = tuple[Definition, tuple[str, ...]]
@@ -149,7 +148,12 @@ def _types_of_parameters(function: Function, top: Scope) -> Iterator[Type | None
         assert parameter.declaration is not None
         value = type_of.variable_value(parameter.declaration, declarator, where)
         kind = plain_type(value.type)
-        yield Pointer(kind.element) if isinstance(kind, Array) and not parameter.reference else kind
+        yield kind if parameter.reference else decayed(kind)
+
+
+def decayed(kind: Type | None) -> Type | None:
+    """An array as the address of its first element ([conv.array])."""
+    return Pointer(kind.element) if isinstance(kind, Array) else kind
 
 
 def binding(parameter: Parameter, function: Function) -> Binding | None:

@@ -78,7 +78,7 @@ def _declaration(function: Function) -> _Declaration:
     island = definition.island
     tokens = definition.part(0, island.body[0])
     source = Source(tokens.kinds, tokens.texts, match_brackets(tokens.kinds), function.symbols)
-    operator = "OPERATOR" in source.kinds[: island.name]
+    operator = "OPERATOR" in source.kinds[: island.name + 1]
     name = source.kinds.index("OPERATOR") if operator else island.name
     head = _behind_header(source, name), _name_begins(source, name)
     if operator and source.kinds[name + 1] in ("TYPE", "NAME", "QUALIFIER", "TYPENAME", "SCOPE"):

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.elaborate.conversion_functions import may_convert
+from smem_lsp.elaborate.deducible import may_be_deduced
 from smem_lsp.elaborate.parameters import (
     Parameter,
     binding,
+    decayed,
     function_parameters,
     implied_binding,
+    is_template,
     parameter_types,
 )
 from smem_lsp.elaborate.special_members import constructors, inherits_constructors
 from smem_lsp.elaborate.value_categories import Given, may_bind
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.semantics import type_of
+from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.types import (
@@ -26,19 +30,29 @@ from smem_lsp.semantics.types import (
     Scalar,
     Type,
     is_number,
+    plain_type,
     vector_element,
 )
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax.parse import Function
 
 
-def is_viable(top: Scope, function: Function, given: Sequence[Given], implied: Given | None) -> bool:
-    """May a function be called with these arguments?"""
+def is_viable(
+    top: Scope,
+    function: Function,
+    given: Sequence[Given],
+    implied: Given | None,
+    explicit: Sequence[Argument] | None,
+) -> bool:
+    """May a function be called with these arguments? ``explicit``: template arguments that the call spells."""
     checkpoint()
     if implied is not None and not may_bind(implied, implied_binding(function), same=True):
         return False
     taken = zip(given, parameter_types(function, top), function_parameters(function) or ())
-    return all(_takes(top, each, asked, parameter, function) for each, asked, parameter in taken)
+    if not all(_takes(top, each, asked, parameter, function) for each, asked, parameter in taken):
+        return False
+    kinds = [each.type for each in given]
+    return not is_template(function) or may_be_deduced(function, explicit or (), kinds, top)
 
 
 def _takes(top: Scope, given: Given, wanted: Type | None, parameter: Parameter, function: Function) -> bool:
@@ -90,11 +104,19 @@ def _never(given: Type | None, wanted: Type | None) -> bool:
     if isinstance(given, Record) and is_number(wanted):
         return not _converts(given)
     if isinstance(wanted, Pointer):
-        return is_number(given)
+        return is_number(given) or _never_points(getattr(decayed(given), "target", None), wanted.target)
     vector = isinstance(wanted, Scalar) and wanted.name != "dim3" and vector_element(wanted.name) is not None
     if is_number(given) and vector:
         return True
     return address and is_number(wanted) and getattr(wanted, "kind", "") != "bool"
+
+
+def _never_points(given: Type | None, wanted: Type | None) -> bool:
+    """Does an address of the one surely not become one of the other ([conv.ptr])?"""
+    given, wanted = plain_type(given), plain_type(wanted)
+    if not (_is_value(given) and _is_value(wanted)):
+        return False
+    return wanted not in (with_bases(given) if isinstance(given, Record) else [given])
 
 
 def _never_made(given: Type, wanted: Record) -> bool:

@@ -22,13 +22,14 @@ from smem_lsp.lowering.body import (
     objects,
     open_instances,
     operator_calls,
+    parameter_binding,
     stated_calls,
     stored_targets,
     temporaries,
     unknown_calls,
     value_categories,
 )
-from smem_lsp.lowering.callees import overloads
+from smem_lsp.lowering.callees import library_names, overloads
 from smem_lsp.lowering.callees.computing import called_to_compute
 from smem_lsp.lowering.callees.intrinsics import takes_values
 from smem_lsp.lowering.library import async_copies, atomic_objects, cutlass_barriers, mbarriers, table
@@ -39,7 +40,7 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, Closure, FunctionValue, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import collect, type_of
-from smem_lsp.semantics.entities import TypedConstant
+from smem_lsp.semantics.entities import Functions, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.template_header import type_parameters
@@ -122,8 +123,34 @@ def _constant_object(
 def _library_function(
     ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope
 ) -> Value | Ref | None:
-    """A function of a library that is known."""
-    return table.function_call(ctx, expr, _last(callee), scope)
+    """A function of a library that is known, unless the file has a better one of its name."""
+    name = _last(callee)
+    if library_names.ATOMIC.has(name, ctx.dialect) and _is_own_atomic(ctx, expr, callee, scope):
+        return None
+    return table.function_call(ctx, expr, name, scope)
+
+
+def _is_own_atomic(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> bool:
+    """Is it a function of the file that is named like an atomic and does nothing atomically? One that does is taken
+    for what its name says."""
+    found = scope.constant_scope().resolve(callee) if table.is_own(ctx, _last(callee)) else None
+    homes = [home for _, home in found.overloads] if isinstance(found, Functions) else []
+    top = ctx.around.file_constants
+    own = [
+        each
+        for each in (overloads.candidates(ctx, callee, expr, scope) if homes else ())
+        if each.around is not None or any(top.inside(each.function.enclosing) is home for home in homes)
+    ]
+    for each in own:
+        bound = parameter_binding.template_arguments(ctx, each.function, callee, expr, scope, each.arguments)
+        words = each.function.definition.tokens.texts
+        body = words[each.function.island.body[0] - each.function.island.head :]
+        if bound is None or None in bound.values() or any(_ATOMIC.match(word) for word in body):
+            return False
+    return bool(own)
+
+
+_ATOMIC = regex(r"atomic|asm|__|red|cuda")
 
 
 def _conversion(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref | None:

@@ -135,12 +135,13 @@ def _to_number(
     wanted: Wanted,
 ) -> Value | Ref:
     known = conversion_functions.to_numbers(record)
-    decl = conversion_functions.wanted(known, record, wanted)
+    constant = value_categories.given(ctx, expr, scope).constant
+    decl = conversion_functions.wanted(known, record, replace(wanted, constant=constant))
     result = None if decl is None else _call(ctx, record, target, decl.name, expr, scope)
     if result is not None:
         return effects.load(ctx, result, expr)
     if isinstance(target, Ref):
-        ctx.access(target, AccessKind.UPDATE, expr.lo, expr.hi, plain=True)
+        ctx.access(target, AccessKind.UPDATE, expr.lo, expr.hi)  # it may only read
     reached = isinstance(target, Ref) or bool(ctx.points_to.of_name(target))
     what = Cause(CauseKind.CONVERSION, names=(class_name(record),))
     implicit_calls.not_followed(ctx, known, what, expr, reached=reached)

@@ -11,7 +11,6 @@ from smem_lsp.elaborate.parameters import (
     implied_binding,
     made_for,
     path_of,
-    without_packs,
 )
 from smem_lsp.elaborate.signatures import same, signature
 from smem_lsp.elaborate.special_members import class_name
@@ -284,7 +283,7 @@ def fitting(
     scope: LocalScope,
     implied: Given | None = None,
 ) -> list[Method]:
-    """The overloads that a call may mean; one without a pack is more special."""
+    """The overloads that a call may mean."""
     taking = [
         replace(each, function=function)
         for each in found or ()
@@ -294,8 +293,11 @@ def fitting(
         taking = [m for m in taking if m.function.island.template]
     call = tree.Call(name.lo, name.hi, name, list(arguments))
     functions = [m.function for m in taking]
-    left = overloads.by_type(ctx, functions, call, scope, of_one_class=True, implied=implied)
-    left = without_packs(left, [each.function for each in found or ()])
+    spelled = name.arguments[-1] if name.arguments else None
+    explicit = None if spelled is None else [scope.constant_scope().argument(each) for each in spelled]
+    left = overloads.by_type(
+        ctx, functions, call, scope, of_one_class=True, implied=implied, explicit=explicit
+    )
     return [m for m in taking if m.function in left]
 
 

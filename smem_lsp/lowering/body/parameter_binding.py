@@ -116,7 +116,7 @@ def template_arguments(
 
 
 def _argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
-    kind = overloads.argument_type(ctx, argument, scope)
+    kind = overloads.argument_type(ctx, argument, scope, decayed=False)
     return expression_types.of(ctx, argument, scope) if kind is None else kind
 
 
@@ -305,24 +305,26 @@ def _bind_address(ctx: Context, given: _Given) -> bool:
 
 def _bind_referent(ctx: Context, given: _Given) -> bool:
     """``T& x``: another name for an object, which may be made for it."""
-    referent = effects.designated(ctx, given.argument, given.scope)
-    if referent is None and len(_marks(given.parameter)) == 1:
-        referent = _made_for_reference(ctx, given)
+    referent: Variable | Ref | None = effects.designated(ctx, given.argument, given.scope)
+    if len(_marks(given.parameter)) == 1:
+        referent = _referent(ctx, given)
+    if isinstance(referent, Ref):
+        given.means(View(ctx.frozen(referent)))
+        return True
     if referent is None or referent.index not in ctx.variables.objects:
         return False
     given.means(_seen(ctx, referent, given))
     return True
 
 
-def _made_for_reference(ctx: Context, given: _Given) -> Variable | None:
-    """The object that a reference is bound to because the argument makes it, or is converted to it ([dcl.init.ref]/5);
-    None: neither."""
+def _referent(ctx: Context, given: _Given) -> Variable | Ref | None:
+    """The object that a reference is bound to, which the argument may make."""
     made = temporaries.temporary(ctx, given.argument, given.scope)
     if made is not None:
         return made
     declaration, declarator = _declared(given.parameter)
     kind = type_of.variable_type(declaration, declarator, given.inner.constant_scope())
-    return temporaries.for_reference(ctx, kind, given.argument, given.scope)
+    return temporaries.referent(ctx, kind, given.argument, given.scope)
 
 
 def _bind_copy(ctx: Context, given: _Given) -> bool:

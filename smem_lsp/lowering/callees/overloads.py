@@ -34,7 +34,7 @@ def site(ctx: Context, where: tree.Expr) -> Site:
 def _arguments(ctx: Context, expr: tree.Call, scope: LocalScope) -> Arguments:
     return Arguments(
         expr.arguments,
-        lambda each: argument_type(ctx, each, scope),
+        lambda each: argument_type(ctx, each, scope, decayed=False),
         lambda each: ctx.lower.given(ctx, each, scope),
     )
 
@@ -83,10 +83,13 @@ def by_type(
     *,
     of_one_class: bool = False,
     implied: Given | None = None,
+    explicit: Sequence[Argument] | None = None,
 ) -> list[Function]:
     """Without the overloads that the arguments of a call rule out, as in ``left_by_type``."""
     arguments = _arguments(ctx, expr, scope)
-    return left_by_type(site(ctx, expr), found, arguments, of_one_class=of_one_class, implied=implied)
+    return left_by_type(
+        site(ctx, expr), found, arguments, of_one_class=of_one_class, implied=implied, explicit=explicit
+    )
 
 
 def keeps_values(ctx: Context, function: Function, callee: tree.Name) -> bool:
@@ -109,19 +112,21 @@ def keeps_values(ctx: Context, function: Function, callee: tree.Name) -> bool:
 
 def type_given(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
     """The type of an argument, as in ``given_type``."""
-    return given_type(argument, argument_type(ctx, argument, scope))
+    return given_type(argument, argument_type(ctx, argument, scope, decayed=False))
 
 
-def argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
-    """The type of an argument as far as it is known; an array is the address of its first element. A list in braces has
-    none ([over.ics.list])."""
+def argument_type(
+    ctx: Context, argument: tree.Expr, scope: LocalScope, *, decayed: bool = True
+) -> Type | None:
+    """The type of an argument as far as it is known. A list in braces has none ([over.ics.list]). ``decayed``: an array
+    is the address of its first element."""
     if isinstance(argument, tree.Braces):
         return None
     meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
     if isinstance(meaning, BufferName):
         kind = ctx.buffers.kinds.get(meaning.buffer)
         dims = ctx.buffers[meaning.buffer].dims
-        for dim in reversed(dims[1:]):
+        for dim in reversed(dims[1:] if decayed else dims):
             kind = Array(kind, dim)
-        return Pointer(kind) if dims else kind
+        return Pointer(kind) if dims and decayed else kind
     return evaluate_value(argument, scope.constant_scope()).type
