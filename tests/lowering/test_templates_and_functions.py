@@ -151,6 +151,15 @@ def test_a_default_argument_may_compare(default: str, half: bool) -> None:
     assert _verdict(declared, "Of<int>::f(t)") == ("racy" if half else "race-free")
 
 
+def test_a_default_argument_may_compare_without_parentheses() -> None:
+    declared = (
+        "template <int N, bool B = N < 32> struct Of { static __device__ int f(int i) { return i; } };"
+        "template <int N> struct Of<N, true> { static __device__ int f(int i) { return i / 2; } };"
+    )
+    assert _verdict(declared, "Of<16>::f(t)") != "race-free"
+    assert _verdict(declared, "Of<64>::f(t)") != "racy"
+
+
 def test_a_using_declaration_of_a_block_hides_the_rest() -> None:
     declared = (
         "__device__ int f(int i) { return i / 2; } namespace own { __device__ int f(float i) { return i; }"
