@@ -46,8 +46,8 @@ _LONGEST_HEADER = 2000  # tokens of `template <...>`
 
 
 def template_close(kinds: Sequence[str], texts: Sequence[str], lt: int) -> int:
-    """Index of the `>` that closes ``template <``. Inside parentheses `<` and `>` compare ([temp.param]/18), and so does
-    `<` behind a parameter that is a number: ``template <int N, bool B = N < 32>``."""
+    """Index of the `>` that closes ``template <``. Inside parentheses `<` and `>` compare ([temp.param]/18), and so
+    does `<` behind a parameter that is a number: ``template <int N, bool B = N < 32>``."""
     depth = inside = 0
     numbers = set[str]()
     for i in range(lt, min(len(kinds), lt + _LONGEST_HEADER)):

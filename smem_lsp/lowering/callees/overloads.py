@@ -13,7 +13,7 @@ from functools import partial
 
 from smem_lsp.elaborate.addressed_functions import addressed, of_template_parameter
 from smem_lsp.elaborate.conversion_functions import may_convert
-from smem_lsp.elaborate.deducible import may_be_deduced
+from smem_lsp.elaborate.deducible import may_be_deduced, may_fail
 from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside, specializations
 from smem_lsp.elaborate.packs import expanded
 from smem_lsp.elaborate.partial_ordering import more_special
@@ -763,6 +763,8 @@ def _is_better(
 ) -> bool:
     """Is one function surely better than another one: for no argument worse, and for one better, or else no template,
     or a more special one?"""
+    if is_template(one) and may_fail(one):
+        return False
     orders: list[int | None] = []
     if implied is not None:
         orders.append(preferred(implied, implied_binding(one), implied_binding(other)))
