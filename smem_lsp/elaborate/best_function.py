@@ -7,6 +7,7 @@ from functools import partial
 
 from smem_lsp.elaborate.call_sites import Arguments, Site
 from smem_lsp.elaborate.conversion_ranks import asked, order
+from smem_lsp.elaborate.deducible import may_fail
 from smem_lsp.elaborate.parameters import (
     Identity,
     decayed,
@@ -119,6 +120,8 @@ def _best(top: Scope, found: list[Function], call: _Call) -> list[Function]:
 def _is_better(top: Scope, one: Function, other: Function, call: _Call) -> bool:
     """Is one function surely better than another one: for no argument worse, and for one better, or else no template,
     or a more special one?"""
+    if is_template(one) and may_fail(one):
+        return False
     orders: list[int | None] = []
     if call.implied is not None:
         orders.append(preferred(call.implied, implied_binding(one), implied_binding(other)))

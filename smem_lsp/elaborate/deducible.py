@@ -8,8 +8,9 @@ from smem_lsp.semantics.declarations import ClassDecl, Parameter
 from smem_lsp.semantics.entities import Argument, Functions, Template, TypedConstant
 from smem_lsp.semantics.function_scope import function_scope, parameters_of, qualifiers_of
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Pointer, Type, is_number, plain_type
+from smem_lsp.semantics.types import Pointer, Record, Type, is_number, plain_type
 from smem_lsp.source import checkpoint
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -24,13 +25,34 @@ def may_be_deduced(
         return True  # a class may bind some
     if len(explicit) > len(parameters) or any(map(_mismatch, parameters, explicit)):
         return False
-    if not explicit and any(
-        _is_other_class(each, kind, function, top) for each, kind in zip(function.parameters or (), given)
-    ):
-        return False
-    named = _names(function, len(given))
     left = parameters[len(explicit) :]
+    taken = list(zip(function.parameters or (), given))
+    if not explicit and any(_is_no_instance(each, kind, function, top) for each, kind in taken):
+        return False
+    if any(len(_deduced(each.name, taken)) > 1 for each in left):
+        return False  # [temp.deduct.type]/2
+    named = _names(function, len(given))
     return all(each.default is not None or not each.name or each.name in named for each in left)
+
+
+def may_fail(function: Function) -> bool:
+    """May what is deduced not fit the rest of the declaration, so that it is no candidate ([temp.deduct.general]/8)?"""
+    island, tokens = function.definition.island, function.definition.tokens
+    head = range(island.body[0] - island.head)
+    parameters = parameters_of(function)
+    own = {each.name for each in parameters if each.kind == "type"}
+    values = {each.name for each in parameters if each.kind == "value"} - {""}
+    if any(not values.isdisjoint(each.words) for each in function.parameters or ()):
+        return True  # `template <Concept T>`
+    return any(
+        tokens.kinds[at] in ("REQUIRES", "DECLTYPE")
+        or _CONSTRAINS.search(tokens.texts[at]) is not None
+        or (tokens.kinds[at] == "SCOPE" and (tokens.texts[at - 1] in own or tokens.texts[at - 1][-1] == ">"))
+        for at in head
+    )
+
+
+_CONSTRAINS = regex(r"enable_if|void_t|requires")
 
 
 def _mismatch(parameter: Parameter, argument: Argument) -> bool:
@@ -42,8 +64,26 @@ def _mismatch(parameter: Parameter, argument: Argument) -> bool:
     return (parameter.kind == "value") != isinstance(argument, TypedConstant | Functions)
 
 
-def _is_other_class(parameter: tree.Declaration, given: Type | None, function: Function, top: Scope) -> bool:
-    """Is it ``C<T>`` or ``C<T>*`` of a class template, which no number is an instance of ([temp.deduct.call]/4)?"""
+def _deduced(name: str, taken: Sequence[tuple[tree.Declaration, Type | None]]) -> set[Type]:
+    """The types that a parameter ``T`` is deduced from ``T``, ``const T&`` and ``T*``, as far as they are known."""
+    found = set[Type]()
+    for declaration, given in taken:
+        declarator, kind = declaration.declarators[0], plain_type(given)
+        if set(declaration.words) - {"const"} != {name} or declarator.dims or declarator.function:
+            continue
+        marks = [each for each in declarator.pointers if each in ("*", "&", "&&")]
+        if marks == ["*"]:
+            kind = plain_type(kind.target if isinstance(kind, Pointer) else getattr(kind, "element", None))
+        if marks in ([], ["&"], ["*"]) and kind is not None and (isinstance(kind, Record) or is_number(kind)):
+            found.add(kind)
+    return found
+
+
+def _is_no_instance(parameter: tree.Declaration, given: Type | None, function: Function, top: Scope) -> bool:
+    """Is it ``C<T>`` or ``C<T>*`` of a class template, which no number is an instance of ([temp.deduct.call]/4), or
+    ``T (&)[N]``, which no address is?"""
+    if parameter.declarators[0].dims and {"&", "&&"} & set(parameter.declarators[0].pointers):
+        return isinstance(given, Pointer) or is_number(given)
     if len(parameter.names) != 1 or not parameter.names[0].templated:
         return False
     kind = plain_type(given)

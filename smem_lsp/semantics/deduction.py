@@ -61,15 +61,8 @@ def deduce(
     pointers = [p for p in declaration.declarators[0].pointers if p in ("*", "&", "&&")]
     found: Type | None = plain_type(kind)
     if declaration.declarators[0].dims:
-        if pointers not in (["&"], ["&&"]):
-            return
+        found = _element(declaration.declarators[0], pointers, found, names, deduced)
         pointers = []
-        for dim in declaration.declarators[0].dims:
-            if not isinstance(found, Array):
-                return
-            if dim is not None and _word(dim) in names and found.count is not None:
-                deduced.setdefault(_word(dim), TypedConstant(SIZE_T, found.count))
-            found = found.element
     words = [word for word in declaration.words if word in names]
     if len(declaration.names) != 1:
         return
@@ -97,6 +90,23 @@ def deduce(
     if isinstance(found, Array) and not pointers:
         found = Pointer(found.element)
     deduced.setdefault(words[0], found)
+
+
+def _element(
+    declarator: tree.Declarator,
+    pointers: list[str],
+    found: Type | None,
+    names: set[str],
+    deduced: dict[str, Argument],
+) -> Type | None:
+    """The type of the elements of an array that ``T (&)[N]`` takes, whose bounds are deduced; None: it takes none."""
+    for dim in declarator.dims:
+        if pointers not in (["&"], ["&&"]) or not isinstance(found, Array):
+            return None
+        if dim is not None and _word(dim) in names and found.count is not None:
+            deduced.setdefault(_word(dim), TypedConstant(SIZE_T, found.count))
+        found = found.element
+    return found
 
 
 def _deduce_arguments(name: tree.Name, found: Record, names: set[str], deduced: dict[str, Argument]) -> None:

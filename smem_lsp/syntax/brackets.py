@@ -46,8 +46,10 @@ _LONGEST_HEADER = 2000  # tokens of `template <...>`
 
 
 def template_close(kinds: Sequence[str], texts: Sequence[str], lt: int) -> int:
-    """Index of the `>` that closes ``template <``; those inside parentheses compare ([temp.param]/18)."""
+    """Index of the `>` that closes ``template <``. Inside parentheses `<` and `>` compare ([temp.param]/18), and so
+    does `<` behind a parameter that is a number: ``template <int N, bool B = N < 32>``."""
     depth = inside = 0
+    numbers = set[str]()
     for i in range(lt, min(len(kinds), lt + _LONGEST_HEADER)):
         kind = kinds[i]
         if kind in ("LP", "RP"):
@@ -56,8 +58,10 @@ def template_close(kinds: Sequence[str], texts: Sequence[str], lt: int) -> int:
             return i - 1
         elif inside > 0:
             continue
+        elif kind == "NAME" and kinds[i - 1] == "TYPE":
+            numbers.add(texts[i])
         elif kind == "LT":
-            depth += 1
+            depth += texts[i - 1] not in numbers
         elif kind in ("GT", "SHIFT", "LAUNCH_CLOSE") and texts[i][0] == ">":
             depth -= len(texts[i])
             if depth <= 0:

@@ -20,6 +20,7 @@ __global__ void k(float* out) {{
 void host(float* out) {{ k<<<1, 256>>>(out); }}
 """
 _PACK = "template <class T, class... R> __device__ int f(T i, R...)"
+_BOUND = "template <class T, int N> __device__ int f(int i, T (&k)[N])"
 _ONE = "template <class T> __device__ int f(int i, T k)"
 _TWO = "template <class T, class U> __device__ int f(T i, U k)"
 _HALF, _WHOLE = "{ return (int)i / 2; }", "{ return (int)i; }"
@@ -65,6 +66,13 @@ def _verdict(declared: str, at: str, before: str = "") -> str:
         ("template <class T> __device__ int f(T i)", "template <int N> __device__ int f(int i)", "f<int>(t)"),
         ("template <int N> __device__ int f(int i)", "template <class T> __device__ int f(int i)", "f<2>(t)"),
         ("__device__ int f(float i)", "template <int N> __device__ int f(int i)", "f(t)"),
+        ("__device__ int f(int i, const int* k)", _BOUND, "f(t, &t)"),
+        ("__device__ int f(float i, float k)", "template <class T> __device__ int f(T i, T k)", "f(t, 1.0)"),
+        (
+            "__device__ int f(int i, double* k)",
+            "template <class T> __device__ int f(T i, T* k)",
+            "f(t, (double*)out)",
+        ),
         ("__device__ int f(float i)", "template <class T> __device__ T f(int i)", "f(t)"),
         ("__device__ int f(float i)", "template <class T> __device__ int f(int i, T k = 0)", "f(t)"),
         # then what is no template
@@ -91,6 +99,20 @@ def test_the_better_one_is_called(better: str, worse: str, call: str) -> None:
         assert _verdict(f"{one} {halves[one]} {other} {halves[other]}", call) == "racy"
         halves = {better: _WHOLE, worse: _HALF}
         assert _verdict(f"{one} {halves[one]} {other} {halves[other]}", call) == "race-free"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "template <class T, std::enable_if_t<(sizeof(T) > 4), int> = 0> __device__ int f(T i)",
+        "template <class T> __device__ typename T::type f(T i)",
+        "template <class T> __device__ auto f(T i) -> decltype(i.n)",
+        "template <class T> __device__ int f(T i, typename T::type* = nullptr)",
+    ],
+)
+def test_a_template_that_may_be_no_candidate_rules_out_nothing(head: str) -> None:
+    declared = f"#include <type_traits>\n{head} {_WHOLE} __device__ int f(long long i) {_HALF}"
+    assert _verdict(declared, "f(t)") != "race-free"
 
 
 def test_a_barrier_is_that_of_the_better_one() -> None:
@@ -149,6 +171,15 @@ def test_a_default_argument_may_compare(default: str, half: bool) -> None:
         "template <class T> struct Of<T, true> { static __device__ T f(T i) { return i / 2; } };"
     )
     assert _verdict(declared, "Of<int>::f(t)") == ("racy" if half else "race-free")
+
+
+def test_a_default_argument_may_compare_without_parentheses() -> None:
+    declared = (
+        "template <int N, bool B = N < 32> struct Of { static __device__ int f(int i) { return i; } };"
+        "template <int N> struct Of<N, true> { static __device__ int f(int i) { return i / 2; } };"
+    )
+    assert _verdict(declared, "Of<16>::f(t)") != "race-free"
+    assert _verdict(declared, "Of<64>::f(t)") != "racy"
 
 
 def test_a_using_declaration_of_a_block_hides_the_rest() -> None:

@@ -149,10 +149,12 @@ def _constant(
 def _object(
     ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
 ) -> bool:
-    """``T x;``, ``auto x = f();``: an object whose members are followed."""
+    """``T x;``, ``auto x = f();``: an object whose members are followed. ``extern T x;`` makes none ([dcl.stc]/5)."""
     record = _class_of(ctx, declaration, declarator, scope)
     if record is None or not declarator.name:
         return False
+    if "extern" in declaration.words:
+        return scope.lookup(declarator.name) is None
     constructors.declare(ctx, declaration, declarator, record, scope)
     return True
 
