@@ -15,8 +15,8 @@ from smem_lsp.source.queries import Query
 
 
 def to_numbers(record: Record) -> tuple[FunctionDecl, ...]:
-    """The conversions of a class and its bases to numbers, of a constant one and its twin the first; if there are none,
-    those of which it is not known to what they lead, a template for one."""
+    """The conversions of a class and its bases to numbers; if there are none, those of which it is not known to what
+    they lead, a template for one."""
     return _TO_NUMBERS.of(record.scope.state.store, record, partial(_to_numbers, record))
 
 
@@ -24,11 +24,11 @@ _TO_NUMBERS = Query[Record, tuple[FunctionDecl, ...]]("conversions of a class to
 
 
 def _to_numbers(record: Record) -> tuple[FunctionDecl, ...]:
-    found: dict[str, FunctionDecl] = {}
-    open_: dict[str, FunctionDecl] = {}
+    found: dict[tuple[str, bool], FunctionDecl] = {}
+    open_: dict[tuple[str, bool], FunctionDecl] = {}
     for decl, kind in _conversions(record):
         if kind is None or is_number(kind):
-            (open_ if kind is None else found).setdefault(decl.name, decl)
+            (open_ if kind is None else found).setdefault((decl.name, _is_const(decl)), decl)
     return tuple(found.values()) or tuple(open_.values())
 
 
@@ -70,17 +70,23 @@ def _operator_at(decl: FunctionDecl) -> int:
     return next((i for i in range(first, last) if decl.source.kinds[i] == "OPERATOR"), last)
 
 
+def _is_const(decl: FunctionDecl) -> bool:
+    return decl.source.texts[decl.list[1] + 1 : decl.list[1] + 2] == ["const"]
+
+
 _OF_TYPES = frozenset(("TYPE", "NAME", "QUALIFIER", "SCOPE", "TYPENAME", "TAG", "DECLTYPE"))
 
 
 @record_
 class Wanted:
     """What an object is converted to. ``kind``: which number, None: any; ``truth``: whether it is 0, which explicit
-    conversions to ``bool`` tell, too ([conv.general]/4); ``explicit``: a cast asks."""
+    conversions to ``bool`` tell, too ([conv.general]/4); ``explicit``: a cast asks; ``constant``: is the object
+    ``const``? None: not known."""
 
     kind: Type | None = None
     truth: bool = False
     explicit: bool = False
+    constant: bool | None = None
 
 
 def wanted(found: tuple[FunctionDecl, ...], record: Record, asked: Wanted) -> FunctionDecl | None:
@@ -93,6 +99,9 @@ def wanted(found: tuple[FunctionDecl, ...], record: Record, asked: Wanted) -> Fu
         or "explicit" not in decl.source.texts[slice(*decl.head)]
         or (asked.truth and target(record, decl) == BOOL)
     ]
+    if asked.constant is not None:  # the object decides before the result does ([over.ics.rank]/3.2.6)
+        bare = [decl for decl in fitting if not _is_const(decl)]
+        fitting = bare if bare and not asked.constant else [decl for decl in fitting if _is_const(decl)]
     exact = [decl for decl in fitting if kind is not None and target(record, decl) == kind]
     left = exact or fitting
-    return left[0] if len(left) == 1 and is_number(target(record, left[0])) else None
+    return left[0] if len({decl.name for decl in left}) == 1 and is_number(target(record, left[0])) else None

@@ -10,7 +10,7 @@ from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.record_layout import bit_field
 from smem_lsp.semantics.scope import Meanings, Scope
 from smem_lsp.semantics.types import BOOL, Array, Pointer, Record, Type
-from smem_lsp.source.budget import pause, uncounted
+from smem_lsp.source.budget import pause
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 
@@ -36,14 +36,8 @@ def _of(expr: tree.Expr, scope: Scope, depth: int) -> Type | None:
         return None
     if isinstance(expr, (tree.Number, tree.Name)):
         return evaluate_value(expr, scope).type
-    work = partial(_found if depth else _asked_first, expr, scope, depth)
-    return _TYPES.of(scope.state.store, (expr, scope.meanings), work)
-
-
-def _asked_first(expr: tree.Expr, scope: Scope, depth: int) -> Type | None:
-    """For whichever kernel asks first, all others find the answer: it is nobody's work."""
-    with uncounted():
-        return _found(expr, scope, depth)
+    ask = _TYPES.of if depth else _TYPES.once
+    return ask(scope.state.store, (expr, scope.meanings), partial(_found, expr, scope, depth))
 
 
 def _found(expr: tree.Expr, scope: Scope, depth: int) -> Type | None:

@@ -156,6 +156,7 @@ def _written_out(definition: Definition, names: frozenset[str], elements: int) -
             template=template,
             enclosing=island.enclosing,
             repaired=island.repaired,
+            of_pack=True,
         ),
         (),
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import Source
-from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.scope import Meanings, Scope
 from smem_lsp.semantics.types import Reference, Type
 from smem_lsp.source.queries import Query
+from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.parse import Body, Function
@@ -18,7 +20,11 @@ def returned_by_function(function: Function, scope: Scope) -> Type | None:
     """The type that a function is declared to return; None: a deduced or an unknown one. ``scope``: of its body, with
     its template arguments."""
     source, head, behind = _head(function)
-    return type_of.returned(source, head, behind, scope)
+    work = partial(type_of.returned, source, head, behind, scope)
+    return _RETURNED.once(scope.state.store, (function.definition, scope.meanings), work)
+
+
+_RETURNED = Query[tuple[Definition, Scope | Meanings], Type | None]("types that functions return", most=4096)
 
 
 def returns_reference(function: Function, scope: Scope) -> bool | None:
@@ -72,7 +78,7 @@ def _declaration(function: Function) -> _Declaration:
     island = definition.island
     tokens = definition.part(0, island.body[0])
     source = Source(tokens.kinds, tokens.texts, match_brackets(tokens.kinds), function.symbols)
-    operator = "OPERATOR" in source.kinds[: island.name]
+    operator = "OPERATOR" in source.kinds[: island.name + 1]
     name = source.kinds.index("OPERATOR") if operator else island.name
     head = _behind_header(source, name), _name_begins(source, name)
     if operator and source.kinds[name + 1] in ("TYPE", "NAME", "QUALIFIER", "TYPENAME", "SCOPE"):

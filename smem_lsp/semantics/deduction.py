@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.semantics import template_arguments
-from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.entities import Argument, TypedConstant
 from smem_lsp.semantics.function_scope import function_scope, parameters_of
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Array, Pointer, Qualified, Record, Reference, Type, plain_type
+from smem_lsp.semantics.types import SIZE_T, Array, Pointer, Qualified, Record, Reference, Type, plain_type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -55,16 +55,20 @@ def bind_call(
 def deduce(
     declaration: tree.Declaration, kind: Type | None, names: set[str], deduced: dict[str, Argument]
 ) -> None:
-    """Match ``T*``, ``const T&``, ``T`` or ``C<T, N>`` against the type of an argument."""
-    if len(declaration.names) != 1 or kind is None:
+    """Match ``T*``, ``const T&``, ``T``, ``T (&)[N]`` or ``C<T, N>`` against the type of an argument."""
+    if kind is None:
         return
+    pointers = [p for p in declaration.declarators[0].pointers if p in ("*", "&", "&&")]
+    found: Type | None = plain_type(kind)
+    if declaration.declarators[0].dims:
+        found = _element(declaration.declarators[0], pointers, found, names, deduced)
+        pointers = []
     words = [word for word in declaration.words if word in names]
+    if len(declaration.names) != 1:
+        return
     (name,) = declaration.names
     if len(words) != 1 and not name.templated:
         return
-    pointers = [p for p in declaration.declarators[0].pointers if p in ("*", "&", "&&")]
-    dims = declaration.declarators[0].dims
-    found: Type | None = plain_type(kind)
     for pointer in pointers:
         if pointer != "*":
             continue
@@ -77,7 +81,7 @@ def deduce(
         )
         while isinstance(found, (Qualified, Reference)):
             found = found.target
-    if dims or found is None:
+    if found is None:
         return
     if name.templated:
         if isinstance(found, Record):
@@ -86,6 +90,23 @@ def deduce(
     if isinstance(found, Array) and not pointers:
         found = Pointer(found.element)
     deduced.setdefault(words[0], found)
+
+
+def _element(
+    declarator: tree.Declarator,
+    pointers: list[str],
+    found: Type | None,
+    names: set[str],
+    deduced: dict[str, Argument],
+) -> Type | None:
+    """The type of the elements of an array that ``T (&)[N]`` takes, whose bounds are deduced; None: it takes none."""
+    for dim in declarator.dims:
+        if pointers not in (["&"], ["&&"]) or not isinstance(found, Array):
+            return None
+        if dim is not None and _word(dim) in names and found.count is not None:
+            deduced.setdefault(_word(dim), TypedConstant(SIZE_T, found.count))
+        found = found.element
+    return found
 
 
 def _deduce_arguments(name: tree.Name, found: Record, names: set[str], deduced: dict[str, Argument]) -> None:

@@ -80,6 +80,7 @@ class State:
     types_only: int = 0  # nesting of unevaluated operands
     depth: int = 0
     steps: int = 0
+    declared: int = 0  # how often a scope has been given a new meaning of a name
 
     def enter(self) -> bool:
         """Go one step deeper; False if a bound is reached. If True, the caller must ``leave``."""

@@ -159,7 +159,7 @@ def _spaces(path: tuple[str, ...], scope: Scope) -> Iterator[tuple[str, ...]]:
     if len(path) > 1:
         found = [path[:-1]]
     else:
-        found = [space for each in scope.outwards() for space in each.declarations.directives]
+        found = scope.directives()
     for each in found:
         known = _SAME.get(each, each)
         if known != _CUB or scope.state.warp_size is not None:

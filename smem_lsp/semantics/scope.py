@@ -70,6 +70,7 @@ class Scope:
     _meanings: Scope | Meanings | None = None
     _outside: Scope | Meanings | None = None  # what names meant around it when these were found
     _newer: list[tuple[str, Argument]] = field(default_factory=list)  # what was declared since then
+    _found_at: int = -1  # ``State.declared`` then
 
     @property
     def semantics(self) -> Semantics:
@@ -85,6 +86,7 @@ class Scope:
     def own_declarations(self) -> Declarations:
         """Its own declarations, ready to grow."""
         self._declares, self._meanings = Meanings(), None
+        self.state.declared += 1
         if self.declarations is _NOTHING:
             self.declarations = Declarations()
         return self.declarations
@@ -105,6 +107,16 @@ class Scope:
         while scope is not None:
             yield scope
             scope = scope.parent
+
+    def directives(self) -> list[tuple[str, ...]]:
+        """The namespaces that using directives of this scope and those around it name."""
+        found: list[tuple[str, ...]] = []
+        scope: Scope | None = self
+        while scope is not None:  # most of them are blocks that declare nothing
+            if scope.declarations is not _NOTHING:
+                found += scope.declarations.directives
+            scope = scope.parent
+        return found
 
     def space(self, inner: Declarations) -> Scope:
         """The scope of a namespace in this one."""
@@ -149,6 +161,7 @@ class Scope:
         """From here on ``name`` means this in this scope, and hides what it means around it; None: unknown."""
         self.bound[name] = meaning
         self._newer.append((name, meaning))
+        self.state.declared += 1
 
     def declare_all(self, meanings: Iterable[tuple[str, Argument]]) -> None:
         for name, meaning in meanings:
@@ -160,6 +173,8 @@ class Scope:
         that have the same one, as in the body of a function wherever it is called with arguments of the same types."""
         if self.parent is None or self.record is not None or self.namespace:
             return self
+        if self._meanings is not None and self._found_at == self.state.declared:
+            return self._meanings
         outside = self.parent.meanings
         if self._meanings is None or self._outside is not outside:
             self._outside = self._meanings = outside
@@ -169,6 +184,7 @@ class Scope:
         for name, meaning in self._newer:
             self._meanings = _MEANINGS.of(self.state.store, (self._meanings, name, meaning), Meanings)
         self._newer.clear()
+        self._found_at = self.state.declared
         return self._meanings
 
     # ---- lookup --------------------------------------------------------------------------------------------------
@@ -593,13 +609,15 @@ def _is_alias(decl: Declared) -> bool:
 
 def _without_declarations(found: Sequence[tuple[Declared, Scope]]) -> list[tuple[Declared, Scope]]:
     """``found`` without repeated declarations, and without `extern const int n;` if others are there."""
+    if len(found) < 2:
+        return list(found)
     distinct: dict[tuple[object, ...], tuple[Declared, Scope]] = {}
     for decl, scope in found:
         spelled: tuple[object, ...] = (decl,)
         if isinstance(decl, (AliasDecl, VariableDecl)):
             where = decl.type if isinstance(decl, AliasDecl) else decl.range
             texts = tuple(decl.source.texts[slice(*where)])
-            if isinstance(decl, VariableDecl) and "extern" in texts and "=" not in texts and len(found) > 1:
+            if isinstance(decl, VariableDecl) and "extern" in texts and "=" not in texts:
                 continue
             spelled = (type(decl), texts, id(scope))
         distinct.setdefault(spelled, (decl, scope))

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from heapq import heapify, heapreplace
 from itertools import count
 from threading import Lock
@@ -252,6 +252,10 @@ class Query(Generic[K, V]):
         table.keep(key, value, 1 if weigh is None else weigh(value))
         return value
 
+    def once(self, store: Store, key: K, work: Callable[[], V]) -> V:
+        """The answer, found for whoever asks first and remembered for all others: the work is no unit of anybody."""
+        return self.of(store, key, partial(_for_all, work))
+
     def _guarded(self, store: Store, key: K, work: Callable[[], V]) -> V:
         assert not store.shared, self
         table = store.table(self)
@@ -271,6 +275,11 @@ class Query(Generic[K, V]):
         except BaseException:
             table.remove(key)
             raise
+
+
+def _for_all(work: Callable[[], V]) -> V:
+    with uncounted():
+        return work()
 
 
 class _Entry(Generic[V]):

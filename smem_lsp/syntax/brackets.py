@@ -40,3 +40,30 @@ def match_brackets(kinds: Sequence[str]) -> array[int]:
             partner[stack[x]] = i
             del stack[x:]
     return partner
+
+
+_LONGEST_HEADER = 2000  # tokens of `template <...>`
+
+
+def template_close(kinds: Sequence[str], texts: Sequence[str], lt: int) -> int:
+    """Index of the `>` that closes ``template <``. Inside parentheses `<` and `>` compare ([temp.param]/18), and so
+    does `<` behind a parameter that is a number: ``template <int N, bool B = N < 32>``."""
+    depth = inside = 0
+    numbers = set[str]()
+    for i in range(lt, min(len(kinds), lt + _LONGEST_HEADER)):
+        kind = kinds[i]
+        if kind in ("LP", "RP"):
+            inside += 1 if kind == "LP" else -1
+        elif kind in ("LC", "SEMI"):
+            return i - 1
+        elif inside > 0:
+            continue
+        elif kind == "NAME" and kinds[i - 1] == "TYPE":
+            numbers.add(texts[i])
+        elif kind == "LT":
+            depth += texts[i - 1] not in numbers
+        elif kind in ("GT", "SHIFT", "LAUNCH_CLOSE") and texts[i][0] == ">":
+            depth -= len(texts[i])
+            if depth <= 0:
+                return i
+    return lt

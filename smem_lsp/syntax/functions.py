@@ -8,6 +8,7 @@ from functools import cached_property
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
+from smem_lsp.syntax.brackets import template_close
 
 # In column 0 inside an open function body these start a new function: the body above lacks a closing brace.
 # (`extern` and `static` do not: unindented bodies hold `extern __shared__ ...`.)
@@ -33,6 +34,7 @@ class FunctionIsland:
     template: bool
     enclosing: tuple[str, ...]  # names of namespaces and classes around it; "" for an anonymous namespace
     repaired: bool  # a brace was implied
+    of_pack: bool = False  # made of a template with a pack, for a number of arguments
 
     def moved(self, by: int) -> FunctionIsland:
         """The same island ``by`` tokens further on."""
@@ -47,6 +49,7 @@ class FunctionIsland:
             self.template,
             self.enclosing,
             self.repaired,
+            self.of_pack,
         )
 
 
@@ -151,7 +154,7 @@ class _Finder:
                 return end
             return partner[i] + 1
         elif kind == "LT" and i > self.start and kinds[i - 1] == "TEMPLATE":
-            return _template_close(kinds, self.texts, i) + 1
+            return template_close(kinds, self.texts, i) + 1
         elif kind == "LC":
             return self.brace(i)
         return i + 1
@@ -416,7 +419,7 @@ def has_unknown_specifier(kinds: Sequence[str], texts: Sequence[str], lo: int, n
     """Is there a macro that nothing defines in front of the type of a function, whose words from ``lo`` to its name are
     given?"""
     while kinds[lo] == "TEMPLATE" and lo + 1 < name and kinds[lo + 1] == "LT":
-        lo = _template_close(kinds, texts, lo + 1) + 1
+        lo = template_close(kinds, texts, lo + 1) + 1
     while lo < name and kinds[lo] == "STORAGE":
         lo += 1
     macro = lo + 1 < name and kinds[lo] == "NAME" and _MACRO.fullmatch(texts[lo]) is not None
@@ -424,22 +427,6 @@ def has_unknown_specifier(kinds: Sequence[str], texts: Sequence[str], lo: int, n
 
 
 _MACRO = regex(r"[A-Z][A-Z0-9_]+")
-
-
-def _template_close(kinds: Sequence[str], texts: Sequence[str], lt: int) -> int:
-    """Index of the `>` that closes ``template <``."""
-    depth = 0
-    for i in range(lt, min(len(kinds), lt + 2000)):
-        kind = kinds[i]
-        if kind == "LT":
-            depth += 1
-        elif kind in ("GT", "SHIFT", "LAUNCH_CLOSE") and texts[i][0] == ">":
-            depth -= len(texts[i])
-            if depth <= 0:
-                return i
-        elif kind in ("LC", "SEMI"):
-            return i - 1
-    return lt
 
 
 def _class_name(kinds: Sequence[str], texts: Sequence[str], start: int, brace: int) -> str:
@@ -458,7 +445,7 @@ def _class_name(kinds: Sequence[str], texts: Sequence[str], start: int, brace: i
 def _scope_name(kinds: Sequence[str], texts: Sequence[str], start: int, brace: int) -> str | None:
     """Name of the namespace or class that opens at ``brace``; "" if it is anonymous; None if it is neither."""
     while kinds[start] == "TEMPLATE" and start + 1 < brace and kinds[start + 1] == "LT":
-        start = _template_close(kinds, texts, start + 1) + 1
+        start = template_close(kinds, texts, start + 1) + 1
     head = kinds[start:brace]
     if "NAMESPACE" in head:
         names = [t for k, t in zip(head, texts[start:brace]) if k == "NAME"]

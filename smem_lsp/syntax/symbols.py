@@ -7,6 +7,7 @@ from dataclasses import field
 
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.syntax.brackets import template_close
 from smem_lsp.syntax.kinds import KNOWN_TYPES
 from smem_lsp.syntax.known_names import known
 from smem_lsp.syntax.lookahead import Symbols
@@ -108,24 +109,16 @@ def _typedef(kinds: Sequence[str], texts: Sequence[str], i: int, names: Names) -
 
 
 def _template(kinds: Sequence[str], texts: Sequence[str], i: int, names: Names) -> None:
-    depth = 0
-    j = i + 1
     limit = min(len(kinds), i + _LOOKAHEAD)
-    while j < limit:
-        if kinds[j] == "LT":
-            depth += 1
-        elif kinds[j] in ("GT", "SHIFT", "LAUNCH_CLOSE") and texts[j][0] == ">":
-            depth -= len(texts[j])
-            if depth <= 0:
-                break
-        elif kinds[j] in ("LC", "SEMI"):
-            return
-        elif kinds[j] == "TAG":  # template <class T, class... Ts>
-            named = j + 2 if kinds[j + 1 : j + 2] == ["ELLIPSIS"] else j + 1
-            if named < limit and kinds[named] == "NAME":
+    close = template_close(kinds, texts, i + 1)
+    if not texts[close].startswith(">"):
+        return
+    for j in range(i + 2, min(close, limit - 1)):
+        if kinds[j] == "TAG":  # template <class T, class... Ts>
+            named = j + 2 if kinds[j + 1] == "ELLIPSIS" else j + 1
+            if kinds[named] == "NAME":
                 names.types.add(texts[named])
-        j += 1
-    j += 1
+    j = close + 1
     while j < limit:
         checkpoint()
         if kinds[j] == "ATTRIBUTE" and kinds[j + 1 : j + 2] == ["LP"]:

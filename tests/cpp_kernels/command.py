@@ -14,7 +14,7 @@ from typing import TypeVar
 from executor import missing
 
 from .choices import Choices
-from .forms import Form
+from .forms import PLAIN, TABLES, Form
 from .judging import WRONG, Judged, judged
 from .kernels import Kernel, kernel_of
 from .open_holes import OPEN
@@ -66,6 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"cpp_kernels: {lacking}", file=sys.stderr)
         return 2
     off = frozenset(() if flags.all else OPEN) | frozenset(flags.off)
+    if flags.only:
+        off |= {name for each in TABLES for name in each} - {PLAIN, *flags.only}
     if flags.show is not None:
         return _show(flags.show, off)
     tally = Tally()
@@ -90,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
         "--all", action="store_true", help="with the constructs that are known to be read wrongly"
     )
     parser.add_argument("--off", nargs="*", default=[], metavar="CONSTRUCT", help="to leave out, too")
+    parser.add_argument("--only", nargs="*", default=[], metavar="CONSTRUCT", help="to leave out all others")
     parser.add_argument("--most", type=int, default=10, help="counterexamples that are made small")
     parser.add_argument("--show", type=int, metavar="SEED", help="print this kernel and what is told of it")
     return parser

@@ -55,9 +55,13 @@ def table(role: str, *files: str) -> dict[str, tuple[Form, ...]]:
     return found
 
 
-NUMBERS = table("number", "conversions", "objects")
+NUMBERS = table("number", "conversions", "objects", "templates")
 ELEMENTS = table("element", "elements")
 """Their text names an element of an array; the steps are those of its index."""
+CLASSES = table("class", "classes")
+"""The type of the elements of an array; a number becomes one of them, and it becomes a number."""
+MEMBERS = table("member", "members")
+"""Like elements, of what lies in an object: ``$C`` is the class of the elements, ``$E`` the type of its member."""
 WRITES = table("write", "writes")
 READS = table("read", "reads")
 """The value is some integer."""
@@ -65,6 +69,7 @@ UPDATES = table("update", "updates")
 """Each reads and writes the same element."""
 BARRIERS = table("barrier", "barriers")
 """Each runs a barrier, or looks as if it did."""
+TABLES = (NUMBERS, ELEMENTS, CLASSES, MEMBERS, WRITES, READS, UPDATES, BARRIERS)
 
 
 def filled(text: str, places: Mapping[str, str]) -> str:

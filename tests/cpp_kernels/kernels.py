@@ -8,7 +8,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from .choices import Choices
-from .forms import BARRIERS, ELEMENTS, NUMBERS, PLAIN, READS, UPDATES, WRITES, Form, filled, walked
+from .forms import (
+    BARRIERS,
+    CLASSES,
+    ELEMENTS,
+    MEMBERS,
+    NUMBERS,
+    PLAIN,
+    READS,
+    UPDATES,
+    WRITES,
+    Form,
+    filled,
+    walked,
+)
 from .ranges import Number, Undefined, converted, operated
 
 _NARROW = ("unsigned char", "signed char", "unsigned short", "short", "bool", "unsigned", "int", "long long")
@@ -16,6 +29,7 @@ _COUNTED = tuple(type for type in _NARROW if type != "bool")
 _ELEMENTS = ("int", "int", "int", "int", "unsigned", "short", "unsigned char", "float", "long long")
 _STATEMENTS = 3
 _DEPTH = 2
+_ONE_MEMBER = "{ $E v; "
 _OF_WORDS = ("int", "unsigned")
 
 
@@ -31,9 +45,12 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Array:
+    """``held``: the type of what ``.v`` names in an element, or nothing."""
+
     name: str
     type: str
     count: int
+    held: str = ""
 
 
 @dataclass
@@ -57,7 +74,7 @@ class Writer:
         self.threads = pick((64, 32, 128, 256))
         for _ in range(pick((1, 2, 2, 3))):
             count = pick((1024, 512, 512))
-            self.arrays.append(Array(self.name("s"), pick(_ELEMENTS), count))
+            self.declare(count, pick(_ELEMENTS), self.chosen(CLASSES, 30))
         self.statements(0)
         return self.finished()
 
@@ -65,8 +82,10 @@ class Writer:
         body = "\n".join(self.lines)
         arrays = [each for each in self.arrays if re.search(rf"\b{each.name}\b", body)]
         declared = [f"  __shared__ {each.type} {each.name}[{each.count}];" for each in arrays]
+        includes = ["#include <type_traits>"] if any("std::" in top for top in self.tops) else []
         text = "\n".join(
             [
+                *includes,
                 *self.tops,
                 "__global__ void k(int* o, int n) {",
                 *declared,
@@ -83,6 +102,11 @@ class Writer:
         return Kernel(text, frozenset(self.used), tuple(chosen.drawn), tuple(chosen.spans))
 
     # What is written
+
+    def declare(self, count: int, type: str, form: Form) -> None:
+        """A shared array whose elements are numbers, or objects that become numbers and are made of them."""
+        name = self.put(form, self.places(form, {"E": type})[0])
+        self.arrays.append(Array(self.name("s"), name, count, type if _ONE_MEMBER in form.top else ""))
 
     def name(self, letter: str) -> str:
         self.names += 1
@@ -224,9 +248,13 @@ class Writer:
     def about(self, array: Array) -> dict[str, str]:
         return {"a": array.name, "E": array.type, "N": str(array.count)}
 
-    def element(self, array: Array) -> str:
-        found, form = self.accessed(self.chosen(ELEMENTS, 20), array, self.about(array))
-        return self.put(form, found)
+    def element(self, array: Array) -> dict[str, str]:
+        """An element, or what it holds, and its type."""
+        form, about = self.chosen(ELEMENTS, 20), self.about(array)
+        if array.held and self.choices.chance(30):
+            form, about = self.chosen(MEMBERS, 70), {"a": array.name, "E": array.held, "C": array.type}
+        found, fitting = self.accessed(form, array, about)
+        return {"l": self.put(fitting, found), "E": about["E"] if fitting is form else array.type}
 
     def access(self, table: Mapping[str, Sequence[Form]], array: Array, value: str = "") -> str:
         form = self.chosen(table, 25)
@@ -234,7 +262,7 @@ class Writer:
             form = table[PLAIN][0]
         given = {**self.about(array), "v": value}
         if "l" in form.places():
-            given["l"] = self.element(array)
+            given |= self.element(array)
             return self.put(form, self.places(form, given)[0])
         found, fitting = self.accessed(form, array, given)
         if fitting is form:

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .choices import Choices
-from .forms import BARRIERS, ELEMENTS, NUMBERS, PLAIN, READS, UPDATES, WRITES, Form
-from .kernels import Array, Kernel, Writer
+from .forms import BARRIERS, CLASSES, ELEMENTS, MEMBERS, NUMBERS, PLAIN, READS, UPDATES, WRITES, Form
+from .kernels import Kernel, Writer
 from .ranges import Number
 
 _VARIANTS = 3  # of types and constants
@@ -25,9 +25,11 @@ class Single(Writer):
     def written(self, steps: str) -> Kernel:
         """``steps``: w and W write, the second the element of another thread; r and R read alike; u updates; b is a
         barrier; g is a write behind a guard, m the barrier that the form may be."""
-        array = Array("s", "int", 1024)
-        self.arrays.append(array)
-        plain = f"s[{self.threads - 1} - t]"
+        of_objects = self.form in MEMBERS.get(self.form.name, ())
+        holder = CLASSES["class: converting constructor"][0] if of_objects else CLASSES[PLAIN][0]
+        self.declare(1024, "int", self.form if self.form in CLASSES.get(self.form.name, ()) else holder)
+        (array,) = self.arrays
+        plain = f"{array.name}[{self.threads - 1} - t]"
         for step in steps:
             if step in "wru":
                 self.start = "t"
@@ -38,9 +40,9 @@ class Single(Writer):
             elif step == "g":
                 self.start = "t"
                 with self.block(f"if ({self.carried(self.base()).text} == 3)", together=False):
-                    self.say("s[5] = t;")
+                    self.say(f"{array.name}[5] = t;")
             elif step == "W":
-                self.say(f"s[t] = {self.value()};")
+                self.say(f"{array.name}[t] = {self.value()};")
             elif step == "R":
                 self.say(f"sum += {plain};")
             elif step == "b":
@@ -67,6 +69,8 @@ class Single(Writer):
 _KERNELS = (
     (NUMBERS, ("w", "Wbr", "Wr", "g")),
     (ELEMENTS, ("w", "Wbr", "wbR", "wR")),
+    (CLASSES, ("w", "WbrbW", "WrbR", "u", "h", "WbubR")),
+    (MEMBERS, ("w", "Wbr", "wbR", "wR", "u")),
     (WRITES, ("w", "wbR", "wR")),
     (READS, ("Wbr", "WbrbW", "RbW")),
     (UPDATES, ("u", "h", "WbubR")),

@@ -9,7 +9,7 @@ import pytest
 
 from cpp_kernels.choices import Choices
 from cpp_kernels.command import alone, series
-from cpp_kernels.forms import BARRIERS, ELEMENTS, NUMBERS, READS, UPDATES, WRITES
+from cpp_kernels.forms import TABLES
 from cpp_kernels.judging import RACE_FREE, asked, judged
 from cpp_kernels.kernels import Kernel, kernel_of
 from cpp_kernels.open_holes import OPEN
@@ -18,8 +18,7 @@ from cpp_kernels.shrinking import shrunk
 
 KERNELS = 300
 PARTS = 3
-PARTS_ALONE = 4  # of which a run takes one
-TABLES = (NUMBERS, ELEMENTS, WRITES, READS, UPDATES, BARRIERS)
+PARTS_ALONE = 8  # of which a run takes one
 
 
 @pytest.mark.slow(seconds=8)

@@ -58,3 +58,20 @@ def test_a_number_that_is_made_of_nothing_is_zero() -> None:
     for offset in ("zero<int>()", "int{}", "static_cast<int>(unsigned{})"):
         (found,) = check(text.format(offset=offset)).facts[0].analysis.verdicts
         assert found.kind is VerdictKind.RACE_FREE
+
+
+@pytest.mark.parametrize(("word", "expected"), [("", VerdictKind.RACE_FREE), ("extern ", VerdictKind.RACY)])
+def test_extern_makes_no_object(word: str, expected: VerdictKind) -> None:
+    text = f"""
+struct Meeting {{ int n; __device__ Meeting() {{ __syncthreads(); }} }};
+extern __device__ Meeting meeting;
+__global__ void k(int* out) {{
+  __shared__ int s[64];
+  s[threadIdx.x] = threadIdx.x;
+  {word}Meeting meeting;
+  out[threadIdx.x] = s[63 - threadIdx.x];
+}}
+void host(int* out) {{ k<<<1, 64>>>(out); }}
+"""
+    (found,) = check(text).facts[0].analysis.verdicts
+    assert found.kind is expected

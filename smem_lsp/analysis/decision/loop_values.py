@@ -12,12 +12,12 @@ from smem_lsp.analysis.decision.formulas import (
 from smem_lsp.analysis.decision.unknowns import BEFORE, WITH_FIRST
 from smem_lsp.analysis.values.computed_anew import computed_anew
 from smem_lsp.analysis.values.few_values import advanced
-from smem_lsp.analysis.values.orbits import Orbit, orbit_of
+from smem_lsp.analysis.values.orbits import orbit_of
 from smem_lsp.analysis.values.terms import (
     LoopVar,
     Term,
 )
-from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
+from smem_lsp.analysis.values.value_facts import LoopFacts, Orbit, Recurrence
 from smem_lsp.source.record import dataclass
 
 _MOST_HALVES = 2048  # start of a number that is halved turn by turn, exactly
@@ -45,7 +45,7 @@ class LoopValues(ByNumber):
             return self.value(moves.init, who, ahead) + self.value(moves.by, who, ahead) * turn
         if moves.kind == "geometric" and (found := self.geometric(loop, moves, who, ahead)) is not None:
             return found
-        if (orbit := orbit_of(self.levels.values.table, loop, atom)) is not None:
+        if (orbit := orbit_of(self.levels.values, loop, atom)) is not None:
             return self.repeated(loop, orbit, who, ahead)
         if moves.kind == "other" and not ahead:
             anew = computed_anew(self.levels.values.table, loop, atom)

@@ -85,7 +85,7 @@ def _from(
 
 
 def _of_orbit(values: ValueFacts, loop: LoopFacts, moves: Recurrence) -> frozenset[int] | None:
-    orbit = orbit_of(values.table, loop, moves.atom)
+    orbit = orbit_of(values, loop, moves.atom)
     taken = () if orbit is None else (*orbit.first, *orbit.repeated)
     numbers = frozenset(each.n for each in taken if isinstance(each, Const))
     return numbers if taken and all(isinstance(each, Const) for each in taken) else None

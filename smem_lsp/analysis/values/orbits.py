@@ -6,25 +6,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Table, Term, parts_of
-from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
-from smem_lsp.source import record
+from smem_lsp.analysis.values.value_facts import LoopFacts, Orbit, Recurrence, ValueFacts
 
 _MOST_TURNS = 32
 _MOST_NUMBER = (1 << 31) - 1
 _MOST_PARTS = 60  # of the terms that move the variables
 
 
-@record
-class Orbit:
-    """The values in the turns from 0 on: ``first`` ones, then ``repeated`` ones again and again, if there are so many
-    turns."""
-
-    first: tuple[Term, ...]
-    repeated: tuple[Term, ...]
-
-
-def orbit_of(table: Table, loop: LoopFacts, atom: LoopVar) -> Orbit | None:
+def orbit_of(values: ValueFacts, loop: LoopFacts, atom: LoopVar) -> Orbit | None:
     """None: the values do not repeat soon, or it is not known how the variable moves."""
+    if atom not in values.orbits:
+        values.orbits[atom] = _orbit_of(values.table, loop, atom)
+    return values.orbits[atom]
+
+
+def _orbit_of(table: Table, loop: LoopFacts, atom: LoopVar) -> Orbit | None:
     moves = {each.atom: each for each in loop.recurrences}
     moving = _moving(loop, moves, atom)
     if moving is None:

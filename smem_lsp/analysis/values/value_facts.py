@@ -57,6 +57,15 @@ class Exit:
 
 
 @record
+class Orbit:
+    """The values of a variable in the turns of its loop from 0 on: ``first`` ones, then ``repeated`` ones again and
+    again, if there are so many turns."""
+
+    first: tuple[Term, ...]
+    repeated: tuple[Term, ...]
+
+
+@record
 class ValueFacts:
     """Terms by point. ``indices``: one per dimension; ``offsets``: bytes from the start of the buffer, if an access has
     no index; ``bases``: for an access to a member, where its object begins."""
@@ -86,6 +95,9 @@ class ValueFacts:
     bases_outside: Mapping[int, Term] = field(default_factory=dict)
     own: frozenset[Term] = frozenset()  # addresses of memory that only their thread has
     may_wrap: frozenset[Term] = frozenset()  # sums and products that are taken not to, as ``Table`` says
+    orbits: dict[LoopVar, Orbit | None] = field(
+        default_factory=dict, init=False, compare=False
+    )  # as far as asked for
 
     def axes(self) -> str:
         """The coordinates of ``threadIdx`` in which the kernel expects threads to differ: those that it reads; only

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from smem_lsp.elaborate.parameters import takes
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Op, Operator, Value, Var
@@ -21,13 +22,14 @@ from smem_lsp.lowering.body import (
     objects,
     open_instances,
     operator_calls,
+    parameter_binding,
     stated_calls,
     stored_targets,
     temporaries,
     unknown_calls,
     value_categories,
 )
-from smem_lsp.lowering.callees import overloads
+from smem_lsp.lowering.callees import library_names, overloads
 from smem_lsp.lowering.callees.computing import called_to_compute
 from smem_lsp.lowering.callees.intrinsics import takes_values
 from smem_lsp.lowering.library import async_copies, atomic_objects, cutlass_barriers, mbarriers, table
@@ -37,11 +39,11 @@ from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, Closure, FunctionValue, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.lowering.state.template_header import type_parameters
 from smem_lsp.semantics import collect, type_of
-from smem_lsp.semantics.entities import TypedConstant
+from smem_lsp.semantics.entities import Functions, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.scope import bases_of
+from smem_lsp.semantics.template_header import type_parameters
 from smem_lsp.semantics.types import Pointer, Record, is_number, plain_type
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax import stubs, tree
@@ -121,8 +123,34 @@ def _constant_object(
 def _library_function(
     ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope
 ) -> Value | Ref | None:
-    """A function of a library that is known."""
-    return table.function_call(ctx, expr, _last(callee), scope)
+    """A function of a library that is known, unless the file has a better one of its name."""
+    name = _last(callee)
+    if library_names.ATOMIC.has(name, ctx.dialect) and _is_own_atomic(ctx, expr, callee, scope):
+        return None
+    return table.function_call(ctx, expr, name, scope)
+
+
+def _is_own_atomic(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> bool:
+    """Is it a function of the file that is named like an atomic and does nothing atomically? One that does is taken
+    for what its name says."""
+    found = scope.constant_scope().resolve(callee) if table.is_own(ctx, _last(callee)) else None
+    homes = [home for _, home in found.overloads] if isinstance(found, Functions) else []
+    top = ctx.around.file_constants
+    own = [
+        each
+        for each in (overloads.candidates(ctx, callee, expr, scope) if homes else ())
+        if each.around is not None or any(top.inside(each.function.enclosing) is home for home in homes)
+    ]
+    for each in own:
+        bound = parameter_binding.template_arguments(ctx, each.function, callee, expr, scope, each.arguments)
+        words = each.function.definition.tokens.texts
+        body = words[each.function.island.body[0] - each.function.island.head :]
+        if bound is None or None in bound.values() or any(_ATOMIC.match(word) for word in body):
+            return False
+    return bool(own)
+
+
+_ATOMIC = regex(r"atomic|asm|__|red|cuda")
 
 
 def _conversion(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref | None:
@@ -218,7 +246,7 @@ def _not_understood(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Loc
     """A function, or the call operator of a local object, that may do whatever it likes."""
     class_operators.note_hidden(ctx, callee.text, expr.lo, scope)
     found = overloads.functions_named(ctx, _last(callee), callee)
-    fitting = [each for each in found if overloads.takes(each, len(expr.arguments))]
+    fitting = [each for each in found if takes(each, len(expr.arguments))]
     inlining.note_returned(ctx, fitting, callee.text, expr.lo)
     if MACRO_NAME.match(callee.text) and callee.text not in ctx.helpers:
         _note_macro(ctx, callee)

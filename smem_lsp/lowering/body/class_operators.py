@@ -42,7 +42,7 @@ def as_pointer(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
     """An expression where an address is wanted: an object is converted by an ``operator T*`` of its class."""
     found = effects.designated(ctx, expr, scope)
     if found is not None:
-        known = None if found.plain or found.array else objects.seen_as(ctx, found)
+        known = None if found.plain or found.array else effects.seen_as(ctx, found)
         converted = None
         if known is not None:
             converted = _to_pointer(ctx, known, found, expr, scope)
@@ -79,7 +79,7 @@ def as_number(
     number, if it is known; ``truth``: it is asked whether it is 0; ``explicit``: a cast asks."""
     found = effects.designated(ctx, expr, scope)
     if found is not None:
-        record = None if found.array else objects.seen_as(ctx, found)
+        record = None if found.array else effects.seen_as(ctx, found)
         known = () if record is None else conversion_functions.to_numbers(record)
         if record is None or not known:
             result = expressions.operand(ctx, expr, scope)
@@ -135,12 +135,13 @@ def _to_number(
     wanted: Wanted,
 ) -> Value | Ref:
     known = conversion_functions.to_numbers(record)
-    decl = conversion_functions.wanted(known, record, wanted)
+    constant = value_categories.given(ctx, expr, scope).constant
+    decl = conversion_functions.wanted(known, record, replace(wanted, constant=constant))
     result = None if decl is None else _call(ctx, record, target, decl.name, expr, scope)
     if result is not None:
         return effects.load(ctx, result, expr)
     if isinstance(target, Ref):
-        ctx.access(target, AccessKind.UPDATE, expr.lo, expr.hi, plain=True)
+        ctx.access(target, AccessKind.UPDATE, expr.lo, expr.hi)  # it may only read
     reached = isinstance(target, Ref) or bool(ctx.points_to.of_name(target))
     what = Cause(CauseKind.CONVERSION, names=(class_name(record),))
     implicit_calls.not_followed(ctx, known, what, expr, reached=reached)

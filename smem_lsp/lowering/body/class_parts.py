@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from smem_lsp.elaborate.call_sites import Callee
 from smem_lsp.elaborate.out_of_line import arguments_of_class
 from smem_lsp.elaborate.special_members import class_name
-from smem_lsp.lowering.callees.overloads import Callee
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import (
     Pointer,

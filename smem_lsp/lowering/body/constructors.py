@@ -32,6 +32,7 @@ from smem_lsp.lowering.library.values import made_by
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Boundary, LocalScope, Variable
+from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Record, plain_type
@@ -286,22 +287,66 @@ def _by_conversion(
     ctx: Context, variable: Variable, record: Record, expr: tree.Expr, scope: LocalScope
 ) -> bool:
     """Does a conversion function of another class give the object ([class.conv.fct])?"""
-    kind = expression_types.of(ctx, expr, scope)
-    known = conversion_functions.to_class(kind, record) if isinstance(kind, Record) and kind != record else ()
-    if not known or not isinstance(kind, Record):
+    known = _to_class(ctx, record, expr, scope)
+    if not known:
         return False
-    target = operator_calls.target(ctx, kind, expr, scope)
-    called = tree.Name(expr.lo, expr.hi, known[0].name)
-    call = tree.Call(expr.lo, expr.hi, called, [])
-    implied = value_categories.given(ctx, expr, scope)
-    result = methods.on(ctx, kind, target, called, call, scope, implied) if len(known) == 1 else None
+    result = _conversion(ctx, known, expr, scope)
     if isinstance(result, Var):
         _take(ctx, variable, record, result, expr, scope)
     else:
-        what = Cause(CauseKind.CONVERSION, names=(class_name(kind),))
-        implicit_calls.not_followed(ctx, known, what, expr)
+        _not_converted(ctx, known, result, expr, scope)
         ctx.assign(variable.index, ctx.out.fresh())
     return True
+
+
+def referred(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> Variable | Ref | None:
+    """The object of this class that a conversion of another class, ``operator T&``, gives a reference to; None: there
+    is no such conversion, or it is not followed."""
+    known = _to_class(ctx, record, expr, scope)
+    if not any(decl.name.endswith("&") for decl in known):
+        return None
+    result = _conversion(ctx, known, expr, scope)
+    if isinstance(result, Ref) and not result.pointer:
+        return result
+    if isinstance(result, Var):
+        return unnamed(result.index)
+    _not_converted(ctx, known, result, expr, scope)
+    return new(ctx, "", record, [record.decl.name])
+
+
+def _to_class(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> tuple[FunctionDecl, ...]:
+    """The conversion functions that make an object of this class of an object of another one."""
+    kind = expression_types.of(ctx, expr, scope)
+    return conversion_functions.to_class(kind, record) if isinstance(kind, Record) and kind != record else ()
+
+
+def _conversion(
+    ctx: Context, known: Sequence[FunctionDecl], expr: tree.Expr, scope: LocalScope
+) -> Value | Ref | None:
+    """What the only one of some conversion functions gives; None: not known."""
+    kind = expression_types.of(ctx, expr, scope)
+    assert isinstance(kind, Record)
+    called = tree.Name(expr.lo, expr.hi, known[0].name)
+    call = tree.Call(expr.lo, expr.hi, called, [])
+    implied = value_categories.given(ctx, expr, scope)
+    target = operator_calls.target(ctx, kind, expr, scope)
+    return methods.on(ctx, kind, target, called, call, scope, implied) if len(known) == 1 else None
+
+
+def _not_converted(
+    ctx: Context,
+    known: Sequence[FunctionDecl],
+    result: Value | Ref | None,
+    expr: tree.Expr,
+    scope: LocalScope,
+) -> None:
+    """What a conversion function does, or the object that it gives, is not followed."""
+    found = effects.designated(ctx, expr, scope)
+    reached = isinstance(result, Ref) or (found is not None and bool(ctx.points_to.of_name(found)))
+    kind = expression_types.of(ctx, expr, scope)
+    assert isinstance(kind, Record)
+    what = Cause(CauseKind.CONVERSION, names=(class_name(kind),))
+    implicit_calls.not_followed(ctx, known, what, expr, reached=reached)
 
 
 def _is_made_from(ctx: Context, source: Variable, record: Record) -> bool:

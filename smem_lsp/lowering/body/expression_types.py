@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from smem_lsp.elaborate import operators as operator_functions
+from smem_lsp.elaborate.call_sites import Callee
+from smem_lsp.elaborate.parameters import takes
 from smem_lsp.elaborate.returned_types import returned_by_function
 from smem_lsp.elaborate.value_categories import Category, Given
 from smem_lsp.lowering.body import methods, objects, value_categories
@@ -12,10 +15,12 @@ from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, This, View
+from smem_lsp.lowering.state.shared_answers import Key, shared
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Array, Pointer, Record, Type, plain_type
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -23,13 +28,39 @@ from smem_lsp.syntax.parse import Function
 def of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
     """The type of an expression; None: not known."""
     checkpoint()
+    if not isinstance(expr, tree.Member | tree.Index):
+        return _of(ctx, expr, scope) if isinstance(expr, _WITHOUT_FUNCTIONS) else _once(ctx, expr, scope, _of)
+    found = _by_itself(ctx, expr, scope)  # mostly no function decides what a place is
+    return _once(ctx, expr, scope, _by_functions) if found is None else found
+
+
+_WITHOUT_FUNCTIONS = (tree.Name, tree.Number, tree.String, tree.Cast, tree.Braces, tree.Lambda, tree.SizeOf)
+
+
+def _once(
+    ctx: Context,
+    expr: tree.Expr,
+    scope: LocalScope,
+    find: Callable[[Context, tree.Expr, LocalScope], Type | None],
+) -> Type | None:
+    return shared(ctx, _TYPES, expr, scope, partial(find, ctx, expr, scope))
+
+
+_TYPES = Query[Key, Type | None]("types of expressions where functions decide them", most=8192)
+
+
+def _of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
+    return _by_itself(ctx, expr, scope) or _by_functions(ctx, expr, scope)
+
+
+def _by_itself(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
+    """By the object that it designates, or by the names in it alone."""
     designated = effects.designated(ctx, expr, scope)
-    known = None if designated is None or designated.array else objects.seen_as(ctx, designated)
-    if known is not None:
-        return known
-    found = plain_type(overloads.argument_type(ctx, expr, scope))
-    if found is not None:
-        return found
+    known = None if designated is None or designated.array else effects.seen_as(ctx, designated)
+    return known or plain_type(overloads.argument_type(ctx, expr, scope))
+
+
+def _by_functions(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
     match expr:
         case tree.Name() if isinstance(view := scope.lookup(expr.text), View):
             return None if view.target.shape or view.target.pointer else plain_type(view.target.kind)
@@ -102,7 +133,7 @@ def called(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[tuple[Funct
             if found:
                 return found
         functions = overloads.candidates(ctx, callee, expr, scope)
-        return [(each.function, each.scope(ctx, {})) for each in functions]
+        return [(each.function, each.scope(ctx.around.file_constants, {})) for each in functions]
     record_type = of(ctx, callee, scope)
     if not isinstance(record_type, Record):
         return []
@@ -171,10 +202,10 @@ def operators(
             return found
     free = operator_functions.free_candidates(spelled(ctx, symbol, expr), records, ctx.at.unit.symbols.types)
     name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
-    fitting = [each for each in free if overloads.takes(each, len(operands))]
+    fitting = [each for each in free if takes(each, len(operands))]
     call = tree.Call(expr.lo, expr.hi, name, list(operands))
     fitting = overloads.by_type(ctx, fitting, call, scope)
-    return [(each, overloads.Callee(each).scope(ctx, {})) for each in fitting]
+    return [(each, Callee(each).scope(ctx.around.file_constants, {})) for each in fitting]
 
 
 def spelled(ctx: Context, symbol: str, at: tree.Expr) -> list[Function]:

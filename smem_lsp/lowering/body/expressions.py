@@ -36,7 +36,6 @@ from smem_lsp.lowering.body import (
     implicit_calls,
     lifetimes,
     members,
-    objects,
     operands,
     operator_calls,
     stored_targets,
@@ -230,14 +229,14 @@ def _address_value(ctx: Context, variable: Variable, expr: tree.Expr) -> Value:
 
 
 def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
-    """What is the same for all threads as long as the kernel runs, whatever its value: a template parameter or a
-    member of one, or a constant of the file."""
+    """What is the same for all threads as long as the kernel runs, whatever its value: a template parameter of the
+    kernel or a member of one, or a constant of the file. Of a function that is followed a parameter has one value in
+    each call, which is not known."""
     first = name.split("::")[0]
     if first in ctx.at.template_parameters:
-        # in each call a function that is followed may be another instance
-        return Sym(
-            name if ctx.at.function is ctx.at.kernel else f"{name} of {ctx.at.function.name} {ctx.at.call}"
-        )
+        if ctx.at.function is ctx.at.kernel:
+            return Sym(name)
+        return ctx.inlining.parameters.setdefault((ctx.at.call, name), ctx.out.fresh(uniform=True))
     for outer in scope.constant_scope().outwards():
         declared = outer.own(name)
         variables = [found for found, _ in declared if isinstance(found, VariableDecl)]
@@ -344,7 +343,7 @@ def _in_any_order(ctx: Context, value: Value, changing: list[Node]) -> Value:
 def of_operator(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
     """What an operator gets: an object is converted to an address or a number."""
     found = effects.designated(ctx, expr, scope)
-    record = None if found is None or found.array else objects.seen_as(ctx, found)
+    record = None if found is None or found.array else effects.seen_as(ctx, found)
     if record is not None and conversion_functions.to_numbers(record):
         return class_operators.as_number(ctx, expr, scope)
     return class_operators.of_result(ctx, class_operators.as_pointer(ctx, expr, scope), expr, scope, Wanted())

@@ -20,6 +20,7 @@ from smem_lsp.lowering.body import (
     namespace_arrays,
     objects,
     stored_targets,
+    temporaries,
     unknown_calls,
 )
 from smem_lsp.lowering.body.class_parts import Field
@@ -181,11 +182,11 @@ def _initialize_member(
     own = ctx.variables.objects[variable.index].members
     member = own[field.name]
     if field.reference and len(arguments) == 1:
-        bound = effects.designated(ctx, arguments[0], scope)
-        place = None if bound is not None else expressions.operand(ctx, arguments[0], scope)
-        if bound is not None:
-            own[field.name] = bound
-            ctx.points_to.add(variable.index, ctx.capture(bound))
+        bound = temporaries.referent(ctx, field.type, arguments[0], scope)
+        place = expressions.operand(ctx, arguments[0], scope) if bound is None else bound
+        if isinstance(place, Variable):
+            own[field.name] = place
+            ctx.points_to.add(variable.index, ctx.capture(place))
         elif isinstance(place, Ref) and not place.pointer:
             place = base_classes.converted(ctx, place, field.type, at)
             own[field.name] = View(ctx.frozen(place))

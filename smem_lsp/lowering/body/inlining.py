@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from smem_lsp.elaborate import operators
+from smem_lsp.elaborate.call_sites import Callee
+from smem_lsp.elaborate.parameters import Parameter, function_parameters, path_of
 from smem_lsp.elaborate.returned_types import (
     result_mark,
     returned_by_lambda,
@@ -43,7 +45,6 @@ from smem_lsp.lowering.body import (
     unknown_calls,
 )
 from smem_lsp.lowering.callees import library_names, outward, overloads
-from smem_lsp.lowering.callees.overloads import Callee, Parameter
 from smem_lsp.lowering.callees.telling_functions import reaches
 from smem_lsp.lowering.library.copy_groups import Wait
 from smem_lsp.lowering.state import conversions
@@ -127,7 +128,7 @@ def follow(
     ctx: Context, found: Sequence[Callee], expr: tree.Call, callee: tree.Name, scope: LocalScope
 ) -> Value | Ref | None:
     """The same of functions that are known; ``found``: all that the call may mean."""
-    if any(overloads.path_of(each.function)[-1:] == (each.function.name,) for each in found):
+    if any(path_of(each.function)[-1:] == (each.function.name,) for each in found):
         return None  # a constructor: what it makes keeps what it gets
     important = any(matters(ctx, each.function, expr, scope) for each in found)
     if not important and not (len(found) == 1 and len(found[0].function.body.tokens) <= outward.SMALL):
@@ -206,10 +207,10 @@ def inline(
     """The body of one function; None when the call does not fit it."""
     function = callee.function
     bound = parameter_binding.template_arguments(ctx, function, name, expr, scope, callee.arguments)
-    parameters = overloads.parameters_of(function)
+    parameters = function_parameters(function)
     if bound is None or parameters is None:
         return None
-    constants = callee.scope(ctx, bound)
+    constants = callee.scope(ctx.around.file_constants, bound)
     inner = LocalScope(
         constants=constants.child(),
         around=namespace_arrays.around(ctx, constants),
@@ -245,7 +246,7 @@ def _of_class(ctx: Context, callee: Callee) -> dict[str, Argument]:
         records = [each.record for each in callee.around.outwards() if each.record is not None]
         templates = any(each.decl.parameters is not None for each in records)
         return {"this": records[0]} if templates else {}
-    path, top = overloads.path_of(function), ctx.around.file_constants
+    path, top = path_of(function), ctx.around.file_constants
     levels = (top.inside(path[:depth]).own(name) for depth, name in enumerate(path))
     templates = any(
         isinstance(each, ClassDecl) and each.parameters is not None for level in levels for each, _ in level

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from smem_lsp.elaborate.call_sites import MAX_TOKENS
+from smem_lsp.elaborate.parameters import (
+    function_parameters,
+    implied_binding,
+    made_for,
+    path_of,
+)
 from smem_lsp.elaborate.signatures import same, signature
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.value_categories import Category, Given
@@ -204,7 +211,7 @@ def _unknown(ctx: Context, target: Variable, name: tree.Name, expr: tree.Call, s
 def _made_by_now(ctx: Context, record: Record) -> Record:
     """What an object is while a constructor or destructor of a base runs: one of this base ([class.cdtor]/4)."""
     for function in reversed(ctx.at.stack):
-        of = overloads.path_of(function)[-1:]
+        of = path_of(function)[-1:]
         name = function.definition.island.name
         if of == (function.name,) or function.definition.tokens.texts[name - 1 : name] == ["~"]:
             return next((each for each in with_bases(record) if (class_name(each),) == of), record)
@@ -223,7 +230,7 @@ def run(
     """The body of a member function of an object, whatever it comes to; None: not followed. ``before``: what runs when
     the parameters are bound, in their scope."""
     function = method.function
-    parameters = overloads.parameters_of(function)
+    parameters = function_parameters(function)
     if parameters is None or not inlining.room(ctx, function):
         return None
     if isinstance(target, Ref) and objects.placed(method.record) is None:
@@ -240,9 +247,9 @@ def run(
         return None
     if isinstance(target, Ref):
         target = base_classes.converted(ctx, target, method.record, expr)
-    constant = overloads.implied_binding(function).constant
+    constant = implied_binding(function).constant
     outer = objects.inside(ctx, method.record, target, constant=constant)
-    outer.constants = callee.scope(ctx, bound)
+    outer.constants = callee.scope(ctx.around.file_constants, bound)
     outer.around = namespace_arrays.around(ctx, outer.constants)
     inner = LocalScope(outer, constants=outer.constants.child(), boundary=Boundary.FUNCTION)
     parameter_binding.bind(ctx, parameters, expr, scope, inner, function)
@@ -276,18 +283,21 @@ def fitting(
     scope: LocalScope,
     implied: Given | None = None,
 ) -> list[Method]:
-    """The overloads that a call may mean; one without a pack is more special."""
+    """The overloads that a call may mean."""
     taking = [
         replace(each, function=function)
         for each in found or ()
-        for function in overloads.made_for([each.function], len(arguments))
+        for function in made_for([each.function], len(arguments))
     ]
     if name.templated:
         taking = [m for m in taking if m.function.island.template]
     call = tree.Call(name.lo, name.hi, name, list(arguments))
     functions = [m.function for m in taking]
-    left = overloads.by_type(ctx, functions, call, scope, of_one_class=True, implied=implied)
-    left = overloads.without_packs(left, [each.function for each in found or ()])
+    spelled = name.arguments[-1] if name.arguments else None
+    explicit = None if spelled is None else [scope.constant_scope().argument(each) for each in spelled]
+    left = overloads.by_type(
+        ctx, functions, call, scope, of_one_class=True, implied=implied, explicit=explicit
+    )
     return [m for m in taking if m.function in left]
 
 
@@ -313,5 +323,5 @@ _OF_TWINS = frozenset(
 def worth(ctx: Context, function: Function, target: Target, expr: tree.Call, scope: LocalScope) -> bool:
     """Is a method followed? Where shared memory is in play, or where it is cheap."""
     if isinstance(target, Ref) or ctx.points_to.of_name(target):
-        return len(function.body.tokens) <= overloads.MAX_TOKENS
+        return len(function.body.tokens) <= MAX_TOKENS
     return len(function.body.tokens) <= outward.SMALL or inlining.matters(ctx, function, expr, scope)

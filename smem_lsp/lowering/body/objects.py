@@ -456,12 +456,6 @@ def members_of(
     return found
 
 
-def seen_as(ctx: Context, variable: Variable) -> Record | None:
-    """The class that an object is used as; None: its members are not followed."""
-    known = of_variable(ctx, variable)
-    return None if known is None else variable.seen_as or known.record
-
-
 def as_declared(
     ctx: Context,
     variable: Variable,

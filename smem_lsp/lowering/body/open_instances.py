@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import enum
 
+from smem_lsp.elaborate.call_sites import Callee
+from smem_lsp.elaborate.parameters import takes
 from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.values import Const
 from smem_lsp.lowering.body import calls, inlining, namespace_arrays, objects
 from smem_lsp.lowering.callees import overloads
-from smem_lsp.lowering.callees.overloads import Callee
 from smem_lsp.lowering.library.values import made_by
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -87,7 +88,7 @@ def _start(ctx: Context, of: str, name: str, expr: tree.Expr, scope: LocalScope)
     if not isinstance(template, Template):
         return None
     found = objects.of_any(ctx, path[-1], [each for each, _ in template.found], name, expr)
-    found = [each for each in found if overloads.takes(each, 0)]
+    found = [each for each in found if takes(each, 0)]
     given = [_gives(ctx, each, expr) for each in found]
     if _Gives.START not in given or _Gives.OTHER in given:
         return None

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from smem_lsp.elaborate import operators, special_members
+from smem_lsp.elaborate.call_sites import MAX_TOKENS, Callee
+from smem_lsp.elaborate.parameters import function_parameters, takes
 from smem_lsp.elaborate.special_members import Special, class_name
 from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.elaborate.virtual_functions import with_bases
@@ -27,7 +29,6 @@ from smem_lsp.lowering.body import (
 )
 from smem_lsp.lowering.body.class_parts import Method
 from smem_lsp.lowering.callees import outward, overloads
-from smem_lsp.lowering.callees.overloads import Callee
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
@@ -59,7 +60,7 @@ def call(
     if member is not None or symbol in _MEMBERS_ONLY:
         return member
     free = operators.free_candidates(functions, records, ctx.at.unit.symbols.types)
-    free = [each for each in free if overloads.takes(each, len(operands))]
+    free = [each for each in free if takes(each, len(operands))]
     name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
     called = tree.Call(expr.lo, expr.hi, name, list(operands))
     free = overloads.by_type(ctx, free, called, scope)
@@ -99,7 +100,7 @@ def literal(ctx: Context, expr: tree.Number, scope: LocalScope) -> Value | Ref:
     number, _, suffix = expr.text.partition("_")
     at = tree.Name(expr.lo, expr.hi, f"_{suffix}")
     found = [each for each in overloads.functions_named(ctx, at.text, at) if operators.symbol_of(each)]
-    found = [each for each in found if overloads.takes(each, 1)]
+    found = [each for each in found if takes(each, 1)]
     if not found:
         return ctx.out.fresh(uniform=True)
     called = tree.Call(expr.lo, expr.hi, at, [tree.Number(expr.lo, expr.hi, number)])
@@ -111,7 +112,7 @@ def _note_possible(
 ) -> None:
     """The type of an operand is not known: an operator may be called that touches shared memory, or waits."""
     for each in functions:
-        parameters = overloads.parameters_of(each)
+        parameters = function_parameters(each)
         fits = parameters is None or len(parameters) in (count, count - 1)
         if fits and inlining.tells(ctx, each):
             implicit_calls.note(ctx, Cause(CauseKind.WHICH_OPERATOR, names=(symbol,)), at)
@@ -227,7 +228,7 @@ def _free(
         (function,) = found
         small = len(function.body.tokens) <= outward.SMALL
         matters = inlining.matters(ctx, function, called, scope)
-        fits = len(function.body.tokens) <= overloads.MAX_TOKENS
+        fits = len(function.body.tokens) <= MAX_TOKENS
         if (small or (matters and fits)) and inlining.room(ctx, function):
             result = inlining.inline(ctx, Callee(function), name, called, scope)
             if result is not None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from smem_lsp.elaborate.addressed_functions import named, wanted
 from smem_lsp.elaborate.initializers import parameter_list
+from smem_lsp.elaborate.parameters import Parameter, function_parameters, takes_freely
 from smem_lsp.elaborate.signatures import Signature
 from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.ir.causes import Cause, CauseKind
@@ -35,7 +36,6 @@ from smem_lsp.lowering.body import (
     value_categories,
 )
 from smem_lsp.lowering.callees import overloads
-from smem_lsp.lowering.callees.overloads import Parameter
 from smem_lsp.lowering.library import cooperative_groups
 from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context
@@ -51,7 +51,6 @@ from smem_lsp.lowering.state.local_scope import (
     View,
 )
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument, TypedConstant
@@ -59,6 +58,7 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.sizes import is_plain_type
+from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import Enum, Record, Reference, Scalar, Type, is_number, plain_type
 from smem_lsp.source import record
 from smem_lsp.syntax import tree
@@ -109,14 +109,14 @@ def template_arguments(
         return None
     found = {p.name: a for p, a in zip(parameters, bound) if p.name}
     spelled_names = {p.name for p, _ in zip(parameters, explicit)}
-    for parameter, argument in zip(overloads.parameters_of(function) or (), expr.arguments):
-        if overloads.takes_freely(parameter, function) and parameter.words[0] not in spelled_names:
+    for parameter, argument in zip(function_parameters(function) or (), expr.arguments):
+        if takes_freely(parameter, function) and parameter.words[0] not in spelled_names:
             _deduce_freely(ctx, found, parameter.words[0], argument, scope)
     return found
 
 
 def _argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
-    kind = overloads.argument_type(ctx, argument, scope)
+    kind = overloads.argument_type(ctx, argument, scope, decayed=False)
     return expression_types.of(ctx, argument, scope) if kind is None else kind
 
 
@@ -305,24 +305,26 @@ def _bind_address(ctx: Context, given: _Given) -> bool:
 
 def _bind_referent(ctx: Context, given: _Given) -> bool:
     """``T& x``: another name for an object, which may be made for it."""
-    referent = effects.designated(ctx, given.argument, given.scope)
-    if referent is None and len(_marks(given.parameter)) == 1:
-        referent = _made_for_reference(ctx, given)
+    referent: Variable | Ref | None = effects.designated(ctx, given.argument, given.scope)
+    if len(_marks(given.parameter)) == 1:
+        referent = _referent(ctx, given)
+    if isinstance(referent, Ref):
+        given.means(View(ctx.frozen(referent)))
+        return True
     if referent is None or referent.index not in ctx.variables.objects:
         return False
     given.means(_seen(ctx, referent, given))
     return True
 
 
-def _made_for_reference(ctx: Context, given: _Given) -> Variable | None:
-    """The object that a reference is bound to because the argument makes it, or is converted to it ([dcl.init.ref]/5);
-    None: neither."""
+def _referent(ctx: Context, given: _Given) -> Variable | Ref | None:
+    """The object that a reference is bound to, which the argument may make."""
     made = temporaries.temporary(ctx, given.argument, given.scope)
     if made is not None:
         return made
     declaration, declarator = _declared(given.parameter)
     kind = type_of.variable_type(declaration, declarator, given.inner.constant_scope())
-    return temporaries.for_reference(ctx, kind, given.argument, given.scope)
+    return temporaries.referent(ctx, kind, given.argument, given.scope)
 
 
 def _bind_copy(ctx: Context, given: _Given) -> bool:

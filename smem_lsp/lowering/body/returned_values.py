@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smem_lsp.elaborate.parameters import function_parameters
 from smem_lsp.elaborate.returned_types import result_mark, returned_by_function, returns_reference
 from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.ir.causes import Cause, CauseKind
@@ -20,7 +21,6 @@ from smem_lsp.lowering.body import (
     objects,
     value_categories,
 )
-from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context, Outcome
 from smem_lsp.lowering.state.local_scope import Closure, LocalScope, Variable, View
@@ -89,7 +89,7 @@ def _is_reference(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
     that it is declared with."""
     at, texts = ctx.at.base + expr.lo, ctx.at.body.tokens.texts
     if isinstance(expr, tree.Name) and texts[at - 1] != "(":
-        parameters = overloads.parameters_of(ctx.at.function) or ()
+        parameters = function_parameters(ctx.at.function) or ()
         named = [each for each in parameters if each.name == expr.text]
         known = scope.constant_scope().bound.get(expr.text)
         if isinstance(known, TypedConstant) and isinstance(known.type, Reference):

@@ -36,9 +36,9 @@ from smem_lsp.lowering.library import (
     cutlass_barriers,
     wmma,
 )
-from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import Address, Closure, Group, GroupKind, LocalScope, Variable
+from smem_lsp.lowering.state.local_scope import Address, Closure, Group, GroupKind, LocalScope, Variable, View
+from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import ClassDecl
 from smem_lsp.semantics.entities import Template, TypedConstant
@@ -149,10 +149,12 @@ def _constant(
 def _object(
     ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
 ) -> bool:
-    """``T x;``, ``auto x = f();``: an object whose members are followed."""
+    """``T x;``, ``auto x = f();``: an object whose members are followed. ``extern T x;`` makes none ([dcl.stc]/5)."""
     record = _class_of(ctx, declaration, declarator, scope)
     if record is None or not declarator.name:
         return False
+    if "extern" in declaration.words:
+        return scope.lookup(declarator.name) is None
     constructors.declare(ctx, declaration, declarator, record, scope)
     return True
 
@@ -164,13 +166,16 @@ def _reference_to_made(
     initializer = declarator.initializer
     if declarator.pointers not in (["&"], ["&&"]) or initializer is None or not declarator.name:
         return False
-    if "auto" in declaration.words or effects.designated(ctx, initializer, scope) is not None:
+    if "auto" in declaration.words:
         return False
     kind = type_of.variable_type(declaration, declarator, scope.constant_scope())
     made = temporaries.for_reference(ctx, kind, initializer, scope)
     if made is None:
         return False
-    declarations.declare_kept(ctx, declaration, declarator, Var(made.index), scope)
+    if isinstance(made, Ref):
+        scope.names[declarator.name] = View(ctx.frozen(made))
+    else:
+        declarations.declare_kept(ctx, declaration, declarator, Var(made.index), scope)
     return True
 
 

@@ -8,6 +8,7 @@ from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.body import constructors, expression_types, lifetimes, methods, objects
 from smem_lsp.lowering.library.values import made_by
+from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
@@ -30,9 +31,18 @@ def temporary(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | No
     return variable
 
 
-def for_reference(ctx: Context, kind: Type | None, expr: tree.Expr, scope: LocalScope) -> Variable | None:
-    """The object that is made where a reference to type ``kind`` is bound to an expression of another type
-    ([dcl.init.ref]/5.4); None: it is bound to the expression itself, or not followed."""
+def referent(ctx: Context, kind: Type | None, expr: tree.Expr, scope: LocalScope) -> Variable | Ref | None:
+    """The variable, object or place that a reference to type ``kind`` is bound to ([dcl.init.ref]/5); None: not
+    followed."""
+    return for_reference(ctx, kind, expr, scope) or effects.designated(ctx, expr, scope)
+
+
+def for_reference(
+    ctx: Context, kind: Type | None, expr: tree.Expr, scope: LocalScope
+) -> Variable | Ref | None:
+    """The object that a reference to type ``kind`` is bound to where the expression has another type, made for it or
+    given by a conversion to a reference ([dcl.init.ref]/5); None: it is bound to the expression itself, or not
+    followed."""
     record = objects.followed(kind)
     if record is None:
         return None
@@ -43,6 +53,9 @@ def for_reference(ctx: Context, kind: Type | None, expr: tree.Expr, scope: Local
                 return None
         elif not isinstance(given, Record) and not special_members.constructors(record):
             return None
+        referred = constructors.referred(ctx, record, expr, scope)
+        if referred is not None:
+            return referred
     variable = constructors.new(ctx, "", record, [record.decl.name])
     constructors.give(ctx, variable, record, expr, scope)
     lifetimes.begin_temporary(ctx, variable, record, expr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from smem_lsp.elaborate.parameters import function_parameters
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Access, AccessKind
 from smem_lsp.ir.values import Value
@@ -19,12 +20,12 @@ from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Closure, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.lowering.state.template_header import template_parameters, type_parameters
 from smem_lsp.semantics.declarations import FunctionDecl, VariableDecl
 from smem_lsp.semantics.entities import Entity, Template, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.sizes import is_plain_type
+from smem_lsp.semantics.template_header import template_parameters, type_parameters
 from smem_lsp.semantics.types import Pointer, Record, is_number, plain_type
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
@@ -114,7 +115,7 @@ def _of_packs(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[Function
         return []
     name = expr.callee.text.split("::")[-1]
     found = overloads.functions_named(ctx, name, expr.callee)
-    packs = any(parameter.pack for each in found for parameter in overloads.parameters_of(each) or ()) or any(
+    packs = any(parameter.pack for each in found for parameter in function_parameters(each) or ()) or any(
         "..." in each.definition.tokens.texts for each in found
     )
     inside = all(each.number < 0 for each in found)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from smem_lsp.elaborate import returned_types
+from smem_lsp.elaborate.call_sites import is_null
+from smem_lsp.elaborate.parameters import function_parameters, takes_freely
 from smem_lsp.elaborate.value_categories import Category, Given
 from smem_lsp.lowering.body import expression_types
 from smem_lsp.lowering.callees import overloads
@@ -13,11 +16,13 @@ from smem_lsp.lowering.callees.intrinsics import takes_values
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.effects import SAME_OBJECT, designated, pointed_to
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, This, Variable, View
-from smem_lsp.lowering.state.template_header import template_parameters
+from smem_lsp.lowering.state.shared_answers import Key, shared
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import Array, Pointer, Record, Reference
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -28,10 +33,10 @@ _PLACE = Given(category=Category.LVALUE)
 
 def given(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
     """The type of an expression, its value category, and whether it is ``const``."""
-    kind = overloads.given_type(ctx, expr, scope)
+    kind = overloads.type_given(ctx, expr, scope)
     if kind is None:
         kind = expression_types.of(ctx, expr, scope)
-    return replace(_category(ctx, expr, scope), type=kind, null=overloads.is_null(expr))
+    return replace(_category(ctx, expr, scope), type=kind, null=is_null(expr))
 
 
 def moved(expr: tree.Expr) -> tree.Expr:
@@ -50,6 +55,15 @@ def is_prvalue(ctx: Context, expr: tree.Expr, record: Record, scope: LocalScope)
 
 def _category(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
     checkpoint()
+    if isinstance(expr, tree.Call | Operation):
+        return shared(ctx, _CATEGORIES, expr, scope, partial(_found, ctx, expr, scope))
+    return _found(ctx, expr, scope)
+
+
+_CATEGORIES = Query[Key, Given]("value categories of expressions where functions decide them", most=8192)
+
+
+def _found(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
     match expr:
         case tree.Name():
             return _of_name(ctx, expr, scope)
@@ -149,8 +163,8 @@ def _returned_by(function: Function, scope: Scope) -> Given:
         function.head.texts[: function.island.name - function.island.head]
     )
     if named:
-        parameters = overloads.parameters_of(function) or ()
-        if mark == "AND_AND" or any(overloads.takes_freely(each, function) for each in parameters):
+        parameters = function_parameters(function) or ()
+        if mark == "AND_AND" or any(takes_freely(each, function) for each in parameters):
             return _UNKNOWN
         if named.isdisjoint(word for each in parameters for word in each.words):
             return _UNKNOWN  # the call spells it

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from smem_lsp.elaborate.call_sites import MAX_TOKENS
+from smem_lsp.elaborate.parameters import function_parameters, takes
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.syntax import tree
@@ -32,8 +34,8 @@ def keeps(ctx: Context, functions: Sequence[Function], number: int, where: tree.
 
 
 def _keeps(ctx: Context, function: Function, number: int, where: tree.Name, depth: int) -> bool:
-    parameters = overloads.parameters_of(function)
-    if parameters is None or number >= len(parameters) or len(function.body.tokens) > overloads.MAX_TOKENS:
+    parameters = function_parameters(function)
+    if parameters is None or number >= len(parameters) or len(function.body.tokens) > MAX_TOKENS:
         return True
     parameter = parameters[number]
     if parameter.pack or parameter.reference or parameter.pointers.count("*") != 1:
@@ -126,5 +128,5 @@ def _handed_on(ctx: Context, body: _Body, i: int, where: tree.Name, depth: int) 
         count += kinds[each] == "COMMA"
         each = partner[each] + 1 if partner[each] > each else each + 1
     name = texts[at - 1].split("::")[-1]
-    found = [f for f in overloads.functions_named(ctx, name, where) if overloads.takes(f, count)]
+    found = [f for f in overloads.functions_named(ctx, name, where) if takes(f, count)]
     return not keeps(ctx, found, number, where, depth + 1)

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from smem_lsp.lowering.callees import library_names, ptx_text
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.template_header import template_parameters
 from smem_lsp.semantics.declarations import FunctionDecl
+from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import Record, vector_element
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
@@ -34,7 +34,19 @@ def calm(
     ctx: Context, functions: Sequence[Function], classes: Mapping[str, Record] = NO_CLASSES
 ) -> Sequence[Function] | None:
     """Some functions and all that they may call, if none waits for other threads or orders them; None: one may.
-    ``volatile`` memory may be a flag that is waited for. ``classes``: what their template parameters stand for."""
+    ``volatile`` memory may be a flag that is waited for. ``classes``: what their template parameters stand for. Found
+    once, however many kernels call them."""
+    key = tuple(each.definition for each in functions), tuple(classes.items()), ctx.dialect
+    return _CALM.once(ctx.around.file_constants.state.store, key, partial(_calm, ctx, functions, classes))
+
+
+_Reached = tuple[tuple[Definition, ...], tuple[tuple[str, Record], ...], Dialect]
+_CALM = Query[_Reached, Sequence[Function] | None]("functions and all that they call, where none waits")
+
+
+def _calm(
+    ctx: Context, functions: Sequence[Function], classes: Mapping[str, Record]
+) -> Sequence[Function] | None:
     seen: dict[int, Function] = {}
     waiting = [(each, classes) for each in functions]
     while waiting:

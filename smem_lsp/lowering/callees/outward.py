@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from smem_lsp.lowering.callees import computing, library_names, may_wait, overloads, presumed
+from smem_lsp.elaborate.call_sites import MAX_TOKENS
+from smem_lsp.lowering.callees import computing, library_names, may_wait, presumed
 from smem_lsp.lowering.callees.computing import KEPT
-from smem_lsp.lowering.state.template_header import template_parameters
+from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.targets.dialects import Dialect
 
@@ -80,7 +81,7 @@ def _facts(function: Function, dialect: Dialect) -> tuple[object, ...]:
     size = len(function.body.tokens)
     return (
         size <= SMALL,
-        size <= overloads.MAX_TOKENS,
+        size <= MAX_TOKENS,
         may_wait.called_by(function, dialect),
         may_wait.touch_arguments([function]),
         computing.called_to_compute(function, dialect),

@@ -8,17 +8,20 @@ what races unless it waits can be told with that condition.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from smem_lsp.ir.nodes import PresumedCall
 from smem_lsp.lowering.callees import library_names
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, Closure, Group, LocalScope, Variable, View
 from smem_lsp.source import checkpoint
-from smem_lsp.source.queries import remembered
+from smem_lsp.source.queries import Query, remembered
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.kinds import kind_of
 from smem_lsp.syntax.parse import Function
+from smem_lsp.targets.dialects import Dialect
 
 # Namespaces of functions that one thread runs by itself.
 _SEQUENTIAL = ("std", "cuda::std", "thrust", "glm")
@@ -76,9 +79,19 @@ def presumed_calm(
     name = _name(expr.callee)
     if not name or _MACRO.match(name.rpartition("::")[2]) or _says_so(ctx, expr, scope):
         return None
-    if any(_waits(ctx, each) for each in _reached(ctx, definitions)):
+    key = tuple(each.definition for each in definitions), ctx.dialect
+    if _MAY_WAIT.once(ctx.around.file_constants.state.store, key, partial(_may_wait, ctx, definitions)):
         return None
     return PresumedCall(name, in_warp=not _OF_A_WARP.isdisjoint(_words(name)))
+
+
+_MAY_WAIT = Query[tuple[tuple[Definition, ...], Dialect], bool](
+    "may threads wait in what some functions reach"
+)
+
+
+def _may_wait(ctx: Context, definitions: Sequence[Function]) -> bool:
+    return any(_waits(ctx, each) for each in _reached(ctx, definitions))
 
 
 def _name(callee: tree.Expr) -> str:

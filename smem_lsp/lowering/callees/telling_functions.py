@@ -9,6 +9,7 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.source.regex import regex
+from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.targets.dialects import Dialect
 
@@ -22,10 +23,17 @@ def reaches(
 ) -> bool:
     """Does one of some functions, or what it calls, name any of these words? ``helpers``: those of the file, by
     name."""
-    return any(
-        name_telling(unit, helpers, file_scope, function.definition.body_words, spelled)
-        for function in functions
-    )
+    for function in functions:
+        words = function.definition.body_words
+        work = partial(name_telling, unit, helpers, file_scope, words, spelled)
+        if _REACHES.once(file_scope.state.store, (function.definition, spelled), work):
+            return True
+    return False
+
+
+_REACHES = Query[tuple[Definition, frozenset[str]], bool](
+    "does a function, or what it calls, name some words"
+)
 
 
 def touch_outer_memory(

@@ -134,10 +134,12 @@ class Inlining:
     """The functions that are being inlined, and those that were. ``choices``: calls of one of several functions that
     are being followed; ``done``: by the token that the function starts at, as are ``settled``, the tokens that name
     functions in calls which were followed or that stand in an arm which does not exist, ``unsettled``, those of calls
-    which were not followed, and ``handed``, template parameters that a function was bound to."""
+    which were not followed, and ``handed``, template parameters that a function was bound to; ``parameters``: by the
+    call, what template parameters are of which it is not known."""
 
     depth: int = 0
     choices: int = 0
+    parameters: dict[tuple[int, str], Unknown] = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
     done: dict[int, Function] = field(default_factory=dict)
     calls: list[tuple[Function | None, FollowedCall]] = field(default_factory=list)

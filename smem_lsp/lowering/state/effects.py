@@ -210,6 +210,13 @@ def member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Meaning | None
     return None if known is None else known.members.get(expr.name)
 
 
+def seen_as(ctx: Context, variable: Variable) -> Record | None:
+    """The class that an object is used as; None: its members are not followed. To ask makes nothing of a parameter."""
+    known = ctx.variables.objects.get(variable.index)
+    record = ctx.variables.parameters.get(variable.index) if known is None else known.record
+    return None if record is None else variable.seen_as or record
+
+
 def pointed_to(expr: tree.Expr, scope: LocalScope) -> Variable | None:
     """The variable that an expression is the address of."""
     if isinstance(expr, tree.Name):

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from smem_lsp.ir.nodes import Elsewhere
 from smem_lsp.ir.places import At, Row
-from smem_lsp.lowering.state.template_header import template_parameters
+from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 

@@ -77,8 +77,8 @@ class Assigned {
   explicit Assigned(T* at) : at_(at) {}
   SMEM_CALL T& operator=(const T& value) { return store(value, SMEM_PLACE); }
   template <class U, class = std::enable_if_t<!std::is_same_v<std::decay_t<U>, T>>>
-  SMEM_CALL T& operator=(U&& value) {
-    return *at_ = std::forward<U>(value);
+  __attribute__((always_inline)) decltype(auto) operator=(U&& value) {
+    return *at_ = std::forward<U>(value);  // what it becomes first is stored here, behind a hook
   }
 
  private:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from smem_lsp.source.queries import remembered
 from smem_lsp.syntax.blocks import Definition
+from smem_lsp.syntax.brackets import template_close
 from smem_lsp.syntax.parse import Function
 
 
@@ -20,17 +21,12 @@ def _of_header(definition: Definition) -> frozenset[str]:
 
 @remembered(most=4096)
 def _named(kinds: tuple[str, ...], texts: tuple[str, ...]) -> frozenset[str]:
-    depth = 0
     names: set[str] = set()
-    for kind, text in zip(kinds, texts):
-        if kind == "LT":
-            depth += 1
-        elif text and set(text) == {">"}:
-            depth -= len(text)
-            if depth <= 0:
-                break
-        elif kind == "NAME" and depth:
-            names.add(text)
+    at = kinds.index("TEMPLATE")
+    while kinds[at : at + 2] == ("TEMPLATE", "LT"):
+        close = template_close(kinds, texts, at + 1)
+        names.update(text for kind, text in zip(kinds[at:close], texts[at:close]) if kind == "NAME")
+        at = max(close, at + 1) + 1
     return frozenset(names)
 
 

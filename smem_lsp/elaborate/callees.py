@@ -1,0 +1,157 @@
+"""Which functions a call may mean: those of the file, the device functions of its headers, their constant functions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from smem_lsp.elaborate.addressed_functions import addressed, of_template_parameter
+from smem_lsp.elaborate.best_function import left_by_type
+from smem_lsp.elaborate.call_lookup import looked_up
+from smem_lsp.elaborate.call_sites import MAX_TOKENS, MOST_CANDIDATES, Arguments, Callee, Site
+from smem_lsp.elaborate.explicit_specializations import specialised
+from smem_lsp.elaborate.header_functions import constant_functions
+from smem_lsp.elaborate.out_of_line import specializations
+from smem_lsp.elaborate.parameters import (
+    function_parameters,
+    is_template,
+    made_for,
+    parameter_types,
+    path_of,
+    takes,
+)
+from smem_lsp.elaborate.static_members import class_of, declares, defined_outside_of, functions_in, of_class
+from smem_lsp.semantics.entities import Argument, Functions
+from smem_lsp.semantics.intrinsics import takes_as_they_are
+from smem_lsp.semantics.redeclarations import all_defined
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.types import INT, Record, Scalar, Type, is_number, plain_type
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+
+
+def candidates(site: Site, callee: tree.Name, arguments: Arguments, scope: Scope) -> list[Callee]:
+    """The functions that a call can mean, all of them; empty when they are not in sight."""
+    bound = handed(callee, scope)
+    if bound is not None:
+        return _given_by_template(site, bound[0], callee, arguments, scope)
+    name = callee.text.rpartition("::")[2]
+    named = site.functions_named(name)
+    if not named:
+        return constant_functions(site, callee, len(arguments), scope)
+    if _is_defined_elsewhere(site, name, named, callee, scope):
+        return []
+    found = looked_up(site, made_for(named, len(arguments)), callee, arguments, scope)
+    around = class_of(callee, scope)
+    if around is not None:
+        declared = list(functions_in(around.scope.own(name)))
+        special = specializations(around, named)
+        if special:
+            certain = len(special) == len(declared) == 1 and special[0][1]
+            return [Callee(special[0][0], around.scope)] if certain else []
+        if any(each.body is None for each in declared):
+            return defined_outside_of(site, around, declared, found, arguments)
+        found = of_class(around, found)
+    found = _fitting(site, found, callee, arguments, scope)
+    if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
+        return []
+    if around is not None and len(found) == 1 and declares(around, found[0]):
+        return [Callee(found[0], around.scope)]
+    return [Callee(function) for function in found]
+
+
+def _given_by_template(
+    site: Site, argument: Argument, callee: tree.Name, arguments: Arguments, scope: Scope
+) -> list[Callee]:
+    """The functions that the ``argument`` of the template parameter names that is called."""
+    target = of_template_parameter(site.function, callee.text, scope)
+    chosen = addressed(argument, target) if isinstance(argument, Functions) else None
+    return [] if chosen is None else handed_over(site, chosen, arguments, scope)
+
+
+def _is_defined_elsewhere(
+    site: Site, name: str, named: Sequence[Function], callee: tree.Name, scope: Scope
+) -> bool:
+    """May a call mean what a header declares, and another file defines?"""
+    declared = name in site.unit.header_functions and not any(f.number < 0 for f in named)
+    return declared and not _are_all_defined(callee, scope)
+
+
+def _fitting(
+    site: Site, found: list[Function], callee: tree.Name, arguments: Arguments, scope: Scope
+) -> list[Function]:
+    """Those that fit the template arguments and the types of the arguments of a call."""
+    spelled = callee.arguments[-1] if callee.arguments else None
+    given = None if spelled is None else [scope.argument(each) for each in spelled]
+    left = specialised(site, given, found, arguments, scope)
+    return left_by_type(site, left, arguments, explicit=given)
+
+
+def _are_all_defined(callee: tree.Name, scope: Scope) -> bool:
+    """Does the file define every function that a header declares under this name?"""
+    meaning = scope.resolve(callee)
+    return isinstance(meaning, Functions) and all_defined(decl for decl, _ in meaning.overloads)
+
+
+def is_built_in(site: Site, callee: tree.Name, arguments: Arguments) -> bool:
+    """Is it surely the function of CUDA that is called with numbers, though others have its name? What makes objects of
+    numbers loses against it, and so do templates where it takes each number as it is ([over.match.best])."""
+    name = callee.text
+    if callee.templated or "::" in name:
+        return False
+    given = [plain_type(each) for each in arguments.types]
+    if not all(map(is_number, given)):
+        return False
+    alike = len(set(given)) == 1 and _is_whole(given[0]) and takes_as_they_are(name, given)
+    inside = site.function.enclosing
+    for function in site.functions_named(name):
+        around = function.enclosing
+        if around and around == inside[: len(around)]:
+            return False  # it hides the function of CUDA
+        parameters = function_parameters(function)
+        packs = parameters is None or any(parameter.pack for parameter in parameters)
+        if not (packs or takes(function, len(given))):
+            continue
+        asked = parameter_types(function, site.top)
+        if not (any(isinstance(each, Record) for each in asked) or (alike and is_template(function))):
+            return False
+    return True
+
+
+def _is_whole(kind: Type | None) -> bool:
+    """Is it a type of numbers that is not promoted where it is passed on?"""
+    return isinstance(kind, Scalar) and (kind.kind == "float" or kind.rank >= INT.rank)
+
+
+def handed_over(site: Site, argument: Argument, arguments: Arguments, scope: Scope) -> list[Callee]:
+    """The functions that a template argument or a pointer to a function names."""
+    if not isinstance(argument, Functions):
+        return []
+    heads = [_head(list(decl.source.texts[slice(*decl.list)]), where) for decl, where in argument.overloads]
+    name = argument.overloads[0][0].name
+    classes = site.unit.symbols.types
+    found = [
+        function
+        for function in site.functions_named(name)
+        if (list(function.definition.parameters.texts), _class_around(function, classes)) in heads
+        and takes(function, len(arguments))
+    ]
+    found = specialised(site, argument.arguments, found, arguments, scope)
+    found = left_by_type(site, found, arguments, explicit=argument.arguments)
+    if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
+        return []
+    return [Callee(function, None, argument.arguments or ()) for function in found]
+
+
+def _head(parameters: list[str], where: Scope) -> tuple[list[str], str]:
+    """What tells a function from others of its name: its parameters as they are spelled, and its class."""
+    return parameters, "" if where.record is None else where.record.decl.name.rpartition("::")[2]
+
+
+def _class_around(function: Function, classes: Collection[str]) -> str:
+    last = path_of(function)[-1:]
+    return last[0] if last and last[0] in classes else ""
+
+
+def handed(callee: tree.Name, scope: Scope) -> tuple[Argument] | None:
+    """What a template parameter is bound to that is called by its name; None: the name means something else."""
+    return None if "::" in callee.text or callee.templated else scope.bound_to(callee.text)

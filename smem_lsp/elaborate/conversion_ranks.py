@@ -1,0 +1,108 @@
+"""How well a parameter takes an argument ([over.best.ics]), and which of two takes it better ([over.ics.rank])."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from smem_lsp.elaborate.parameters import Parameter, binding, decayed, function_parameters, parameter_types
+from smem_lsp.elaborate.value_categories import Binding, Category, Given, preferred
+from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.template_header import template_parameters
+from smem_lsp.semantics.types import (
+    DOUBLE,
+    FLOAT,
+    INT,
+    Array,
+    Pointer,
+    Record,
+    Scalar,
+    Type,
+    is_number,
+    plain_type,
+)
+from smem_lsp.source import record
+from smem_lsp.syntax.parse import Function
+
+
+def _rank(given: Type | None, wanted: Type | None) -> int | None:
+    """How an argument becomes a parameter: 0 as it is, 1 promoted, 2 converted, 3 seen as a base of its class, 4 by a
+    function ([over.ics.scs], [over.best.ics]); None: not known."""
+    if given is None or wanted is None:
+        return None
+    if given == wanted or decayed(given) == wanted:
+        return 0
+    if isinstance(wanted, Record):
+        if isinstance(given, Record) and wanted in with_bases(given):
+            return _DERIVED
+        return _MADE if is_number(given) else None
+    if not (isinstance(given, Scalar) and isinstance(wanted, Scalar)):  # an enumeration, for one
+        return None
+    if not (is_number(given) and is_number(wanted)):
+        return None
+    small = given.kind in ("bool", "int") and given.rank < INT.rank
+    return 1 if (small and wanted == INT) or (given == FLOAT and wanted == DOUBLE) else _CONVERTED
+
+
+_CONVERTED, _DERIVED, _MADE = 2, 3, 4
+
+
+@record
+class Asked:
+    """What a parameter is for an argument. ``constant``: does it lead to what is ``const``? None: as the argument
+    does."""
+
+    type: Type | None
+    binding: Binding | None
+    constant: bool | None
+
+
+def order(given: Given, one: Asked, other: Asked) -> int | None:
+    """Which of two parameters takes an argument better; as in ``preferred``."""
+    ranks = [_rank(given.type, each.type) for each in (one, other)]
+    if ranks[0] is None or ranks[1] is None:
+        return 0 if one == other and one.type is not None else None
+    if ranks[0] != ranks[1]:
+        return ranks[0] - ranks[1]
+    if isinstance(one.type, Pointer | Array) and isinstance(other.type, Pointer | Array):
+        return _less_qualified(given, one.constant, other.constant)
+    if one.type != other.type:
+        return None if ranks[0] > _CONVERTED else 0
+    if one.binding is None or other.binding is None:
+        return None
+    return preferred(given, one.binding, other.binding)
+
+
+def _less_qualified(given: Given, one: bool | None, other: bool | None) -> int | None:
+    """Which of two addresses of the same adds no ``const`` ([over.ics.rank]/3.2.5), by whether they lead to what is."""
+    own = given.constant if isinstance(given.type, Array) else None
+    one, other = own if one is None else one, own if other is None else other
+    if one == other:
+        return 0
+    return None if one is None or other is None else one - other
+
+
+def asked(top: Scope, function: Function, given: Sequence[Given], *, explicit: bool) -> list[Asked]:
+    """What the parameters of a function are for some arguments, ``T`` of a template that which it is deduced from.
+    ``explicit``: the call spells template arguments."""
+    own = frozenset[str]() if explicit else template_parameters(function)
+    taken = zip(parameter_types(function, top), function_parameters(function) or (), given)
+    return [_for(argument, kind, parameter, function, own) for kind, parameter, argument in taken]
+
+
+def _for(
+    argument: Given, kind: Type | None, parameter: Parameter, function: Function, own: Collection[str]
+) -> Asked:
+    bound, constant = binding(parameter, function), "const" in parameter.words
+    if kind == Pointer(None) and len(parameter.words) == 1 and parameter.words[0] in own:
+        if parameter.pointers == ["*"]:
+            return Asked(plain_type(decayed(argument.type)), bound, None)
+    elif kind is None and set(parameter.words) <= {*own, "const"} and not parameter.pointer:
+        if bound is not None and bound.free and argument.category is not None:
+            reference = "&" if argument.category is Category.LVALUE else "&&"
+            bound = Binding(reference, constant=argument.constant is True)
+        elif bound is not None and bound.reference and argument.constant:
+            bound = replace(bound, constant=True)
+        return Asked(plain_type(argument.type), bound, constant or None)
+    return Asked(plain_type(kind), bound, constant)

@@ -1,0 +1,94 @@
+"""The members of a class that a call of ``A::f`` means, or of ``f`` inside of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from smem_lsp.elaborate.best_function import left_by_type
+from smem_lsp.elaborate.call_sites import MAX_TOKENS, Arguments, Callee, Site
+from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside
+from smem_lsp.elaborate.parameters import takes
+from smem_lsp.semantics.declarations import Declared, FunctionDecl
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.types import Record
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+
+
+def class_of(callee: tree.Name, scope: Scope) -> Record | None:
+    """The class in front of the last ``::``, or the one whose member calls another, as far as it is known which one it
+    is."""
+    path = tuple(part for part in callee.text.split("::") if part)
+    if len(path) < 2:
+        around = scope.outwards()
+        owner = next((each for each in around if path and any(functions_in(each.own(path[0])))), None)
+        return None if owner is None else owner.record
+    arguments = tuple(callee.arguments) if callee.arguments else (None,) * len(path)
+    if len(arguments) != len(path):
+        return None
+    meaning = scope.meaning(path[:-1], arguments[:-1], absolute=callee.text.startswith("::"))
+    return meaning if isinstance(meaning, Record) and meaning.decl.body is not None else None
+
+
+def functions_in(found: Iterable[tuple[Declared, Scope]]) -> Iterator[FunctionDecl]:
+    return (decl for decl, _ in found if isinstance(decl, FunctionDecl))
+
+
+def of_class(record: Record, found: Sequence[Function]) -> list[Function]:
+    """The functions that stand in a class."""
+    inside = (record.decl.name.rpartition("::")[2],)
+    return _of_specialisation(record, [f for f in found if f.enclosing[-1:] == inside])
+
+
+def _of_specialisation(record: Record, found: list[Function]) -> list[Function]:
+    """Without the members of other specialisations of the class; those that are spelled alike are one."""
+    if len(found) < 2:
+        return found
+    own: dict[tuple[str, ...], Function] = {}
+    spelled = {
+        tuple(decl.source.texts[decl.start : decl.body[1] + 1])
+        for decl, where in record.scope.own(found[0].name)
+        if isinstance(decl, FunctionDecl) and decl.body is not None and where is record.scope
+    }
+    for function in found:
+        checkpoint()
+        words = tuple(function.definition.tokens.texts)
+        if words in spelled:
+            own.setdefault(words, function)
+    return list(own.values()) if len(own) == len(spelled) else found
+
+
+def declares(record: Record, function: Function) -> bool:
+    """Is it surely this very class that the function stands in, not another specialisation?"""
+    head = function.definition.parameters.texts
+    matching = [
+        decl
+        for decl, where in record.scope.own(function.name)
+        if isinstance(decl, FunctionDecl)
+        and where is record.scope
+        and list(decl.source.texts[slice(*decl.list)]) == list(head)
+    ]
+    return len(matching) == 1
+
+
+def defined_outside_of(
+    site: Site,
+    record: Record,
+    declared: Sequence[FunctionDecl],
+    named: Sequence[Function],
+    arguments: Arguments,
+) -> list[Callee]:
+    """The static member of a class that a call means, where they are defined outside of it; empty when one of them is
+    not in sight, or several are left."""
+    found: list[Function] = []
+    for decl in declared:
+        checkpoint()
+        function = None if decl.body is not None else defined_outside(record, decl, named)
+        if function is None:
+            return []
+        found.append(function)
+    left = left_by_type(site, [f for f in found if takes(f, len(arguments))], arguments, of_one_class=True)
+    if len(left) != 1 or len(left[0].body.tokens) > MAX_TOKENS:
+        return []
+    return [Callee(left[0], record.scope, arguments_of_class(record, left[0]) or None)]

@@ -1,0 +1,143 @@
+"""Which functions a call may mean by the types of its arguments ([over.match.viable])."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smem_lsp.elaborate.conversion_functions import may_convert
+from smem_lsp.elaborate.deducible import may_be_deduced
+from smem_lsp.elaborate.parameters import (
+    Parameter,
+    binding,
+    decayed,
+    function_parameters,
+    implied_binding,
+    is_template,
+    parameter_types,
+)
+from smem_lsp.elaborate.special_members import constructors, inherits_constructors
+from smem_lsp.elaborate.value_categories import Given, may_bind
+from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.semantics import type_of
+from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.function_scope import function_scope
+from smem_lsp.semantics.scope import Scope, bases_of
+from smem_lsp.semantics.types import (
+    Array,
+    Pointer,
+    Qualified,
+    Record,
+    Scalar,
+    Type,
+    is_number,
+    plain_type,
+    vector_element,
+)
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax.parse import Function
+
+
+def is_viable(
+    top: Scope,
+    function: Function,
+    given: Sequence[Given],
+    implied: Given | None,
+    explicit: Sequence[Argument] | None,
+) -> bool:
+    """May a function be called with these arguments? ``explicit``: template arguments that the call spells."""
+    checkpoint()
+    if implied is not None and not may_bind(implied, implied_binding(function), same=True):
+        return False
+    taken = zip(given, parameter_types(function, top), function_parameters(function) or ())
+    if not all(_takes(top, each, asked, parameter, function) for each, asked, parameter in taken):
+        return False
+    kinds = [each.type for each in given]
+    return not is_template(function) or may_be_deduced(function, explicit or (), kinds, top)
+
+
+def _takes(top: Scope, given: Given, wanted: Type | None, parameter: Parameter, function: Function) -> bool:
+    if _never(given.type, wanted) and not (given.null and isinstance(wanted, Pointer)):
+        return False
+    bound = binding(parameter, function)
+    if isinstance(given.type, Array) and isinstance(wanted, Array | Pointer):
+        return _takes_array(top, given, wanted, parameter, function)
+    if bound is None or not _is_value(given.type) or not _is_value(wanted):
+        return True
+    bases = with_bases(given.type) if isinstance(given.type, Record) else [given.type]
+    return may_bind(given, bound, same=wanted in bases)
+
+
+def _takes_array(
+    top: Scope, given: Given, wanted: Array | Pointer, parameter: Parameter, function: Function
+) -> bool:
+    """May a parameter take an array: a reference to one, or a pointer to its elements? An array is ``const`` where its
+    elements are ([basic.type.qualifier]/3), and neither drops that ([dcl.init.ref]/4, [conv.qual])."""
+    array = given.type
+    assert isinstance(array, Array)
+    if parameter.reference and isinstance(wanted, Array):
+        if None not in (array.count, wanted.count) and array.count != wanted.count:
+            return False
+        if is_number(array.element) and is_number(wanted.element) and array.element != wanted.element:
+            return False
+    marks = [each for each in parameter.pointers if each in ("*", "&", "&&")]
+    if not given.constant or len(marks) > 1 or (parameter.reference and isinstance(wanted, Pointer)):
+        return True
+    declaration = parameter.declaration
+    assert declaration is not None
+    where = function_scope(top, function)
+    kind = type_of.specified(declaration.words, declaration.names, where)
+    while isinstance(kind, Array):
+        kind = kind.element
+    return "const" in parameter.words or kind is None or isinstance(kind, Qualified)
+
+
+def _is_value(kind: Type | None) -> bool:
+    """Is it a type of numbers or a class, of which it is known whether two are the same?"""
+    return isinstance(kind, Record) or is_number(kind)
+
+
+def _never(given: Type | None, wanted: Type | None) -> bool:
+    """Is there surely no conversion from one type to the other?"""
+    address = isinstance(given, Pointer | Array)
+    if isinstance(wanted, Record) and given is not None:
+        return _never_made(given, wanted)
+    if isinstance(given, Record) and is_number(wanted):
+        return not _converts(given)
+    if isinstance(wanted, Pointer):
+        return is_number(given) or _never_points(getattr(decayed(given), "target", None), wanted.target)
+    vector = isinstance(wanted, Scalar) and wanted.name != "dim3" and vector_element(wanted.name) is not None
+    if is_number(given) and vector:
+        return True
+    return address and is_number(wanted) and getattr(wanted, "kind", "") != "bool"
+
+
+def _never_points(given: Type | None, wanted: Type | None) -> bool:
+    """Does an address of the one surely not become one of the other ([conv.ptr])?"""
+    given, wanted = plain_type(given), plain_type(wanted)
+    if not (_is_value(given) and _is_value(wanted)):
+        return False
+    return wanted not in (with_bases(given) if isinstance(given, Record) else [given])
+
+
+def _never_made(given: Type, wanted: Record) -> bool:
+    """Is surely no object of a class made of a value: has it no constructor that takes one, and the class of the value
+    no conversion to it ([over.match.copy])?"""
+    if wanted.decl.body is None or constructors(wanted) or inherits_constructors(wanted):
+        return False
+    if not isinstance(given, Record):
+        return is_number(given) or isinstance(given, Pointer | Array)
+    parts = with_bases(given)
+    if wanted in parts or any(each.decl.body is None or None in bases_of(each) for each in parts):
+        return False
+    return not may_convert(given, wanted)
+
+
+def _converts(record: Record) -> bool:
+    """May a class have a conversion of its own, or inherit one?"""
+    decl = record.decl
+    lo, hi = decl.body or (0, 0)
+    behind = (decl.source.kinds[at + 1] for at in range(lo, hi - 1) if decl.source.texts[at] == "operator")
+    return decl.body is None or decl.bases is not None or any(kind in _TYPES for kind in behind)
+
+
+_TYPES = frozenset(("NAME", "TYPE", "QUALIFIER", "STORAGE", "SCOPE", "TYPENAME", "DECLTYPE"))
