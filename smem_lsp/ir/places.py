@@ -219,7 +219,7 @@ def mapped(value: T, at: Callable[[At], At], row: Callable[[Row], Row]) -> T:
         case _:
             old = {name: getattr(value, name) for name in _with_places(type(value))}
             changed = {name: new for name, each in old.items() if (new := mapped(each, at, row)) is not each}
-            found = replace(value, **changed) if changed else value  # type: ignore[type-var]
+            found = replace(cast("Any", value), **changed) if changed else value
     return cast("T", found)
 
 

@@ -269,18 +269,13 @@ def _resumed(
         stated.uniform,
         around.dialect,
     )
-    found: list[Added] = []
-    for snapshot, gone in known.visits:
-        added = _added(before, known, snapshot, edit, surroundings, parts)
-        if added is None or not _same_places(gone.nodes, added.nodes) or words.are_partly(gone, added):
-            return None
-        if bool(gone.nodes) != bool(added.nodes):  # what a body ends with counts
-            return None
-        if not words.around.isdisjoint((*gone.names, *gone.declared, *added.names, *added.declared)):
-            return None
-        found.append(added)
+    visits = (
+        (gone, _added(before, known, snapshot, edit, surroundings, parts)) for snapshot, gone in known.visits
+    )
+    found = [added for gone, added in visits if added is not None and words.mean_alike(gone, added)]
     nodes = [node for added in found for node in added.nodes]
-    if not known.seen.would_hide(nodes, frozenset[int]().union(*(added.variables for added in found))):
+    variables = frozenset[int]().union(*(added.variables for added in found))
+    if len(found) != len(known.visits) or not known.seen.would_hide(nodes, variables):
         return None
     siblings = len(bindings_of(around, function)) - 1
     elsewhere = shared_elsewhere(unit, around.dialect)
@@ -346,7 +341,14 @@ class _Words:
         where = self._range(self.new, self.edit.new)
         return frozenset((*texts[: where.start], *texts[where.stop :], *self.new.head.texts))
 
-    def are_partly(self, old: Added, new: Added) -> bool:
+    def mean_alike(self, old: Added, new: Added) -> bool:
+        """Do they offer the same places, and declare no name that stands around them? What a body ends with counts."""
+        if not _same_places(old.nodes, new.nodes) or bool(old.nodes) != bool(new.nodes):
+            return False
+        declared = (*old.names, *old.declared, *new.names, *new.declared)
+        return self.around.isdisjoint(declared) and not self._are_partly(old, new)
+
+    def _are_partly(self, old: Added, new: Added) -> bool:
         """Was a part of them not understood, or read in one of two ways, which is not said in words?"""
         for (_, where), added in zip(self.sides, (old, new)):
             _, told = added.limits
