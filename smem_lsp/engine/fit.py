@@ -16,6 +16,7 @@ from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import launch_place
+from smem_lsp.rules.words import said
 from smem_lsp.source import FileReader, TextEdit, apply_edits
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets import target
@@ -243,7 +244,7 @@ def _combination(
 def _assumed(facts: KernelFacts, merged: bool, barriers: bool) -> tuple[str, ...]:
     """What the plans that are shown rest on."""
     shown = [each for each in facts.best if (barriers if each.plan.barriers else merged)]
-    return tuple(dict.fromkeys(str(words) for each in shown for words in facts.assumptions(each)))
+    return tuple(dict.fromkeys(words for each in shown for words in facts.told(facts.assumptions(each))))
 
 
 def _on_target(
@@ -312,7 +313,10 @@ def _why_unknown(facts: KernelFacts) -> str:
 def _threads_from(facts: KernelFacts) -> str | None:
     if facts.shape is not None:
         launched = facts.shape.source == "launch"
-        return f"launch {launch_place(facts.kernel, facts.shape.dims)}" if launched else facts.shape.source
+        if not launched:
+            return facts.shape.source
+        (words,) = facts.told((said("launch ", launch_place(facts.kernel, facts.shape.dims)),))
+        return words
     return "launch_bounds" if facts.occupied else None
 
 

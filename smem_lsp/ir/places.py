@@ -10,11 +10,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass, replace
 from operator import is_
-from typing import Any, TypeVar, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
 
 from smem_lsp.source import Span, record
 from smem_lsp.source.record import dataclass
-from smem_lsp.syntax.lexer import Layout
+
+if TYPE_CHECKING:
+    from smem_lsp.syntax.lexer import Layout
 
 T = TypeVar("T")
 

@@ -4,12 +4,15 @@ IR; they become lines of the file where it is printed."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from smem_lsp.facts.stopped import OF_BUDGET, Why
-from smem_lsp.ir.nodes import Kernel, LaunchSite
 from smem_lsp.ir.places import At, Row
-from smem_lsp.source import SourceText
 from smem_lsp.source.record import dataclass
+
+if TYPE_CHECKING:
+    from smem_lsp.ir.nodes import Kernel, LaunchSite
+    from smem_lsp.source import SourceText
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,9 @@ class Words:
     parts: tuple[_Part, ...] = ()
 
     def __str__(self) -> str:
+        """Raises TypeError where places of a kernel are named: see ``placed``."""
+        if any(isinstance(each, Row | At | LaunchPlace) for each in self.parts):
+            raise TypeError("only a kernel knows where its places are")
         return "".join(map(str, self.parts))
 
     def __bool__(self) -> bool:

@@ -115,7 +115,7 @@ def _sharing(analysis: Analysis, report: KernelReport, facts: KernelFacts, buffe
             continue
         names = listed(f"`{other.name}`" for other in others)
         words = f"Could share bytes with {names} {_price(report, candidate.plan)}"
-        words += "".join(f"; {assumed}" for assumed in facts.assumptions(candidate))
+        words += "".join(f"; {assumed}" for assumed in facts.told(facts.assumptions(candidate)))
         refusal = "" if candidate.plan.barriers else _refusal(analysis, facts, buffer)
         return f"{words}, but: {refusal}" if refusal else words
     held = [other for other in buffers if other.index != buffer.index and _hard(facts, buffer, other)]

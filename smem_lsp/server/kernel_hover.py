@@ -14,6 +14,7 @@ from smem_lsp.output.staircase import staircases
 from smem_lsp.output.staircase_text import stairs_text
 from smem_lsp.rules.buffers import unsized
 from smem_lsp.rules.facts import KernelFacts
+from smem_lsp.rules.words import said
 from smem_lsp.server.amounts import best_bytes, blocks, bound_words, launch, least_bytes, shown_row
 from smem_lsp.source import listed, plural
 from smem_lsp.targets import target
@@ -125,7 +126,7 @@ def _resident_lines(facts: KernelFacts, before: int, after: int) -> Iterator[str
 def _block_line(facts: KernelFacts, before: int, after: int) -> Iterator[str]:
     """The block that the numbers are for, and who names it; else what shared memory alone allows."""
     if facts.occupied:
-        yield f"Counted with {facts.block_words}"
+        yield from facts.told((said("Counted with ", facts.block_words),))
         return
     yield _bound_line(facts) or "Blocks/SM unknown: no launch in sight gives the number of threads"
 
