@@ -175,3 +175,16 @@ def test_an_argument_is_converted_whether_or_not_the_parameter_has_a_name(parame
     (kernel,) = check(text).kernels
     assert kernel.verdict is not None
     assert kernel.verdict.kind.value == "racy"
+
+
+@pytest.mark.parametrize(
+    "member", ["int r;", "float r;", "const int& r;", "const int& r; __device__ Held(const int& x) : r(x) {}"]
+)
+@pytest.mark.parametrize(
+    "made", ["Meeting m; Held h{m}", "const Meeting m{}; Held h = {m}", "Held h{Meeting()}"]
+)
+def test_a_member_that_is_a_number_gets_one(member: str, made: str) -> None:
+    text = _ARGUMENT.format(header=f"struct Held {{ {member} }};", parameter="", called=made)
+    (kernel,) = check(text).kernels
+    assert kernel.verdict is not None
+    assert kernel.verdict.kind.value == "race-free"
