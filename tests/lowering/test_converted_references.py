@@ -188,3 +188,22 @@ def test_a_member_that_is_a_number_gets_one(member: str, made: str) -> None:
     (kernel,) = check(text).kernels
     assert kernel.verdict is not None
     assert kernel.verdict.kind.value == "race-free"
+
+
+@pytest.mark.parametrize(
+    ("header", "called"),
+    [
+        ("", "int r[2] = {1, Meeting()}"),
+        ("", "Meeting m; float r[2][2] = {{1, 2}, {3, m}}"),
+        (
+            "struct Base { __device__ virtual operator int() const { return 1; } };"
+            "struct Derived : Base { __device__ operator int() const override { __syncthreads(); return 1; } };"
+            "__device__ int of(const Base& b) { return b; }",
+            "of(Derived())",
+        ),
+    ],
+)
+def test_what_an_element_or_a_virtual_conversion_runs(header: str, called: str) -> None:
+    (kernel,) = check(_ARGUMENT.format(header=header, parameter="", called=called)).kernels
+    assert kernel.verdict is not None
+    assert kernel.verdict.kind.value == "race-free"

@@ -82,6 +82,8 @@ def as_number(
         record = None if found.array else effects.seen_as(ctx, found)
         known = () if record is None else conversion_functions.to_numbers(record)
         if record is None or not known:
+            if truth and record is not None and _named_pointer(conversions(record) or ()) is not None:
+                return as_pointer(ctx, expr, scope)
             result = expressions.operand(ctx, expr, scope)
             return result if record is not None else _of_unknown_type(ctx, result, expr, scope)
         return _to_number(ctx, record, found, expr, scope, Wanted(kind, truth, explicit))
