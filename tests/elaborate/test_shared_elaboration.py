@@ -144,23 +144,44 @@ def test_what_a_call_means_and_does_is_found_once() -> None:
     assert all(one.values())
 
 
-_BY_CONST = """
+_CALLED = {
+    "reference": """
 struct V { float x; };
 __device__ void put(float* s, V& v, int t) { s[t] = v.x; __syncthreads(); }
 __device__ void put(float* s, const V& v, int t) { s[t] = v.x; }
+""",
+    "template": """
+struct V { float x; };
+template <class U>
+__device__ void put(float* s, U& v, int t) { s[t] = v.x; __syncthreads(); }
+__device__ void put(float* s, const V& v, int t) { s[t] = v.x; }
+""",
+    "friend": """
+struct V { float x; friend __device__ void put(float* s, V& v, int t) { s[t] = v.x; __syncthreads(); } };
+__device__ void put(float* s, const V& v, int t) { s[t] = v.x; }
+""",
+    "array": """
+template <class U>
+__device__ void put(float* s, U* v, int t) { s[t] = v[0]; __syncthreads(); }
+__device__ void put(float* s, const float* v, int t) { s[t] = v[0]; }
+""",
+}
+_BY_CONST = """
 template <class T>
 __device__ void run(float* s, T& v, int t) { put(s, v, t); s[63 - t] += 1; }
 """
 
 
+@pytest.mark.parametrize("called", _CALLED)
 @pytest.mark.parametrize("changing_first", [True, False])
-def test_who_asks_first_decides_nothing(changing_first: bool) -> None:
-    made = {"changing": "V v; v.x = 1;", "constant": "const V v = {1};"}
+def test_who_asks_first_decides_nothing(changing_first: bool, called: str) -> None:
+    declared = "float v[1]" if called == "array" else "V v"
+    made = {"changing": f"{declared} = {{1}};", "constant": f"const {declared} = {{1}};"}
     names = sorted(made, reverse=not changing_first)
     kernels = "".join(
         f"__global__ void {name}() {{ __shared__ float s[64]; {made[name]} run(s, v, threadIdx.x); }}\n"
         for name in names
     )
     launches = "".join(f"{name}<<<1, 64>>>(); " for name in names)
-    report = check(f"{_BY_CONST}{kernels}void go() {{ {launches}}}\n")
+    report = check(f"{_CALLED[called]}{_BY_CONST}{kernels}void go() {{ {launches}}}\n")
     assert {each.kernel for each in report.findings if each.code == "SMEM201"} == {"constant"}

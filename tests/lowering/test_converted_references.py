@@ -142,3 +142,68 @@ def test_what_is_converted_is_only_read(kind: str, conversions: str) -> None:
 @pytest.mark.parametrize(("of", "expected"), [("", "race-free"), ("const ", "racy")])
 def test_a_const_object_is_converted_by_what_takes_one(of: str, expected: str) -> None:
     assert _verdict(f"{of}Two two{{t}}; float f = two;", "(int)f") == expected
+
+
+_ARGUMENT = """
+struct Meeting {{ __device__ operator int() const {{ __syncthreads(); return 1; }} }};
+{header} __device__ void f({parameter}) {{}}
+__global__ void k(int* out) {{
+  __shared__ int s[64];
+  s[threadIdx.x] = threadIdx.x;
+  {called};
+  out[threadIdx.x] = s[63 - threadIdx.x];
+}}
+void host(int* out) {{ k<<<1, 64>>>(out); }}
+"""
+
+
+@pytest.mark.parametrize("parameter", ["{}", "{} x", "const {}&", "const {}& x", "{}&&", "{}&& x"])
+@pytest.mark.parametrize("kind", ["int", "bool", "float"])
+def test_an_argument_is_converted_whether_or_not_the_parameter_has_a_name(parameter: str, kind: str) -> None:
+    for header, spelled, called in (
+        ("", kind, "f(Meeting())"),
+        ("template <class T>", "T", f"f<{kind}>(Meeting())"),
+        ("template <class T>", "T", f"Meeting m; f<{kind}>(m)"),
+    ):
+        text = _ARGUMENT.format(header=header, parameter=parameter.format(spelled), called=called)
+        (kernel,) = check(text).kernels
+        assert kernel.verdict is not None
+        assert kernel.verdict.kind.value == "race-free"
+    text = _ARGUMENT.format(
+        header="template <class T>", parameter=parameter.format("T"), called="f(Meeting())"
+    )
+    (kernel,) = check(text).kernels
+    assert kernel.verdict is not None
+    assert kernel.verdict.kind.value == "racy"
+
+
+@pytest.mark.parametrize(
+    "member", ["int r;", "float r;", "const int& r;", "const int& r; __device__ Held(const int& x) : r(x) {}"]
+)
+@pytest.mark.parametrize(
+    "made", ["Meeting m; Held h{m}", "const Meeting m{}; Held h = {m}", "Held h{Meeting()}"]
+)
+def test_a_member_that_is_a_number_gets_one(member: str, made: str) -> None:
+    text = _ARGUMENT.format(header=f"struct Held {{ {member} }};", parameter="", called=made)
+    (kernel,) = check(text).kernels
+    assert kernel.verdict is not None
+    assert kernel.verdict.kind.value == "race-free"
+
+
+@pytest.mark.parametrize(
+    ("header", "called"),
+    [
+        ("", "int r[2] = {1, Meeting()}"),
+        ("", "Meeting m; float r[2][2] = {{1, 2}, {3, m}}"),
+        (
+            "struct Base { __device__ virtual operator int() const { return 1; } };"
+            "struct Derived : Base { __device__ operator int() const override { __syncthreads(); return 1; } };"
+            "__device__ int of(const Base& b) { return b; }",
+            "of(Derived())",
+        ),
+    ],
+)
+def test_what_an_element_or_a_virtual_conversion_runs(header: str, called: str) -> None:
+    (kernel,) = check(_ARGUMENT.format(header=header, parameter="", called=called)).kernels
+    assert kernel.verdict is not None
+    assert kernel.verdict.kind.value == "race-free"

@@ -31,7 +31,7 @@ from smem_lsp.semantics import collect
 from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl, Range, Source
 from smem_lsp.semantics.entities import Template
 from smem_lsp.semantics.scope import bases_of
-from smem_lsp.semantics.types import Record, Type, plain_type
+from smem_lsp.semantics.types import Record, Type, is_number, plain_type
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 
@@ -82,10 +82,20 @@ def as_number(
         record = None if found.array else effects.seen_as(ctx, found)
         known = () if record is None else conversion_functions.to_numbers(record)
         if record is None or not known:
+            if truth and record is not None and _named_pointer(conversions(record) or ()) is not None:
+                return as_pointer(ctx, expr, scope)
             result = expressions.operand(ctx, expr, scope)
             return result if record is not None else _of_unknown_type(ctx, result, expr, scope)
         return _to_number(ctx, record, found, expr, scope, Wanted(kind, truth, explicit))
     return of_result(ctx, expressions.operand(ctx, expr, scope), expr, scope, Wanted(kind, truth, explicit))
+
+
+def as_bound(ctx: Context, kind: Type | None, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
+    """What a reference to type ``kind`` is bound to: an object becomes a number first if that is one."""
+    given = expression_types.of(ctx, expr, scope) if is_number(plain_type(kind)) else None
+    converted = isinstance(given, Record) and bool(conversion_functions.to_numbers(given))
+    number = plain_type(kind)
+    return as_number(ctx, expr, scope, kind=number) if converted else expressions.operand(ctx, expr, scope)
 
 
 def of_result(

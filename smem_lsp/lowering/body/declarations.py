@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from smem_lsp.elaborate import conversion_functions
+from smem_lsp.elaborate import conversion_functions, special_members
 from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Name
@@ -51,6 +51,7 @@ from smem_lsp.semantics.spell_type import spell_type
 from smem_lsp.semantics.types import (
     Record,
     Reference,
+    Type,
     is_number,
     plain_type,
     scalar_of,
@@ -326,6 +327,9 @@ def initial(
     """What a variable is initialised with, or a reference is bound to."""
     if declared_types.is_reference(ctx, declaration, declarator, scope):
         return _bound_place(ctx, declaration, declarator, initializer, scope)
+    if isinstance(initializer, tree.Braces) and declarator.dims and "*" not in declarator.pointers:
+        kind = type_of.variable_type(declaration, declarator, scope.constant_scope())
+        return _elements(ctx, initializer, special_members.element_of(kind), scope)
     number = declared_types.is_number(declaration, declarator, scope)
     result: Value | Ref
     if "*" in declarator.pointers and not declarator.dims:
@@ -343,6 +347,19 @@ def initial(
     if "volatile" in declaration.words and not number:
         _outside_may_write(ctx, declaration, result)
     return _read(ctx, declaration, declarator, initializer, result, scope)
+
+
+def _elements(ctx: Context, listed: tree.Braces, element: Type | None, scope: LocalScope) -> Value:
+    """What the elements of an array of this type are initialised with: an object becomes a number if they are."""
+    for item in listed.items:
+        checkpoint()
+        if isinstance(item, tree.Braces):
+            _elements(ctx, item, element, scope)
+        elif is_number(element) and isinstance(expression_types.of(ctx, item, scope), Record):
+            effects.load(ctx, class_operators.as_number(ctx, item, scope, kind=element), item)
+        else:
+            expressions.value(ctx, item, scope)
+    return ctx.out.fresh()
 
 
 def _bound_place(

@@ -9,9 +9,10 @@ from smem_lsp.elaborate import special_members
 from smem_lsp.elaborate.initializers import declaration_of_members
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.ir.causes import Cause, CauseKind
-from smem_lsp.ir.values import Const
+from smem_lsp.ir.values import Const, Value
 from smem_lsp.lowering.body import (
     base_classes,
+    class_operators,
     constructors,
     expression_types,
     expressions,
@@ -183,7 +184,9 @@ def _initialize_member(
     member = own[field.name]
     if field.reference and len(arguments) == 1:
         bound = temporaries.referent(ctx, field.type, arguments[0], scope)
-        place = expressions.operand(ctx, arguments[0], scope) if bound is None else bound
+        place: Variable | Value | Ref | None = bound
+        if place is None:
+            place = class_operators.as_bound(ctx, field.type, arguments[0], scope)
         if isinstance(place, Variable):
             own[field.name] = place
             ctx.points_to.add(variable.index, ctx.capture(place))
@@ -222,7 +225,8 @@ def _initialize_member(
         if field.pointer:
             result = expressions.address(ctx, arguments[0], scope)
         else:
-            result = effects.load(ctx, expressions.operand(ctx, arguments[0], scope), arguments[0])
+            given = class_operators.as_number(ctx, arguments[0], scope, kind=member.type)
+            result = effects.load(ctx, given, arguments[0])
         if isinstance(result, Ref):
             ctx.alias(member.index, base_classes.converted(ctx, result, field.type, at))
         else:

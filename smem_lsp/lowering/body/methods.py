@@ -155,7 +155,7 @@ def on(
         if isinstance(this, This) and isinstance(this.target, Variable) and this.target.index == target.index:
             made_as = _made_by_now(ctx, made_as)
         if made_as != record:
-            method = _overrider(ctx, method, made_as, len(expr.arguments), expr)
+            method = _overrider(ctx, method, made_as, name.text, expr)
             if method is None:
                 return _unknown(ctx, target, name, expr, scope)
     if method is None or not worth(ctx, method.function, target, expr, scope):
@@ -171,13 +171,13 @@ def _is_dispatched(method: Method) -> bool:
 
 
 def _overrider(
-    ctx: Context, method: Method, made_as: Record, count: int, expr: tree.Expr, depth: int = 0
+    ctx: Context, method: Method, made_as: Record, name: str, expr: tree.Call, depth: int = 0
 ) -> Method | None:
     """The final overrider of a virtual function in the class that an object was made as ([class.virtual]/2); None: not
     known."""
     if made_as == method.record:
         return method
-    declared = [decl for decl, scope in made_as.scope.own(method.function.name) if scope is made_as.scope]
+    declared = [decl for decl, scope in made_as.scope.own(name) if scope is made_as.scope]
     own = [decl for decl in declared if isinstance(decl, FunctionDecl)]
     found = objects.definitions(ctx, made_as, own, expr)
     if found is None or depth > _MOST_BASES:
@@ -185,13 +185,13 @@ def _overrider(
     wanted = signature(method.function, method.record.scope)
     answers = [same(signature(each.function, each.record.scope), wanted) for each in found]
     if True in answers:
-        if wanted is None or len(wanted.parameters) != count:
+        if wanted is None or len(wanted.parameters) != len(expr.arguments):
             return None  # the defaults are those of the class that it is seen as ([dcl.fct.default])
         return found[answers.index(True)]
     if None in answers:
         return None
     derived = [base for base in bases_of(made_as) if base is not None and method.record in with_bases(base)]
-    left = [_overrider(ctx, method, base, count, expr, depth + 1) for base in derived]
+    left = [_overrider(ctx, method, base, name, expr, depth + 1) for base in derived]
     return left[0] if len(left) == 1 else None
 
 

@@ -144,6 +144,7 @@ def bind(
     function: Function | None = None,
 ) -> None:
     """Bind the parameters of a body in ``inner`` to the arguments of a call."""
+    parameters = [_named(each, number) for number, each in enumerate(parameters)]
     declarations_of = [p.declaration for p in parameters if p.declaration is not None]
     declare_parameters(declarations_of, inner.declare_constants())
     for number, argument in enumerate(expr.arguments):
@@ -152,6 +153,14 @@ def bind(
         _bind_one(ctx, _Given(typed, argument, scope, inner, function))
     for parameter in parameters[len(expr.arguments) :]:
         _bind_default(ctx, parameter, inner, function)
+
+
+def _named(parameter: Parameter, number: int) -> Parameter:
+    """One that the body does not name gets its argument all the same."""
+    if parameter.declaration is None or parameter.declarator is None or parameter.name:
+        return parameter
+    declarator = replace(parameter.declarator, name=f"__{number}")
+    return replace(parameter, declaration=replace(parameter.declaration, declarators=[declarator]))
 
 
 def _typed(
@@ -318,13 +327,15 @@ def _bind_referent(ctx: Context, given: _Given) -> bool:
 
 
 def _referent(ctx: Context, given: _Given) -> Variable | Ref | None:
-    """The object that a reference is bound to, which the argument may make."""
-    made = temporaries.temporary(ctx, given.argument, given.scope)
-    if made is not None:
-        return made
+    """The object that a reference is bound to, which the argument may make; None: it is bound to something else."""
     declaration, declarator = _declared(given.parameter)
     kind = type_of.variable_type(declaration, declarator, given.inner.constant_scope())
-    return temporaries.referent(ctx, kind, given.argument, given.scope)
+    if is_number(plain_type(kind)):
+        return None  # no object
+    made = temporaries.for_reference(ctx, kind, given.argument, given.scope)
+    if made is None:
+        made = temporaries.temporary(ctx, given.argument, given.scope)
+    return made or effects.designated(ctx, given.argument, given.scope)
 
 
 def _bind_copy(ctx: Context, given: _Given) -> bool:

@@ -15,7 +15,7 @@ from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.entities import Template
 from smem_lsp.semantics.evaluate import evaluate_value
-from smem_lsp.semantics.types import Record, Type
+from smem_lsp.semantics.types import Record, Type, is_number
 from smem_lsp.syntax import tree
 
 
@@ -34,7 +34,9 @@ def temporary(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Variable | No
 def referent(ctx: Context, kind: Type | None, expr: tree.Expr, scope: LocalScope) -> Variable | Ref | None:
     """The variable, object or place that a reference to type ``kind`` is bound to ([dcl.init.ref]/5); None: not
     followed."""
-    return for_reference(ctx, kind, expr, scope) or effects.designated(ctx, expr, scope)
+    found = for_reference(ctx, kind, expr, scope) or effects.designated(ctx, expr, scope)
+    of_class = isinstance(found, Variable) and found.index in ctx.variables.objects
+    return None if of_class and is_number(kind) else found
 
 
 def for_reference(
