@@ -249,9 +249,8 @@ def _resumed(
         return None
     if any(True for _ in unit.file_of(new.number).undecided_in(new.span)):
         return None
-    if new is not function:
-        if is_unnamed(new) or not answers_alike(unit, around.helpers, around.dialect, old, new, words.inside):
-            return None
+    if new is not function and not _is_called_alike(old, new, words, unit, around):
+        return None
     way = _translation(before, known, edit, unit, parts)
     if way is None:
         return None
@@ -292,6 +291,13 @@ def _resumed(
         shared_elsewhere=elsewhere and any(each.opens & Opens.CALLS for each in limits),
         places=places,
     )
+
+
+def _is_called_alike(
+    old: Function, new: Function, words: _Words, unit: TranslationUnit, around: UnitFacts
+) -> bool:
+    """Has all that is asked of the words of a function that is called the same answer?"""
+    return not is_unnamed(new) and answers_alike(unit, around.helpers, around.dialect, old, new, words.inside)
 
 
 def _telling(known: _Resumable, unit: TranslationUnit, around: UnitFacts) -> Iterator[frozenset[str]]:
