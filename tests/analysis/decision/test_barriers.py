@@ -18,7 +18,7 @@ def verdict(body: str, launch: str = "k<<<8, 256>>>(p, m);") -> tuple[str, list[
         text += f"void host(float* p, int m) {{ {launch} }}\n"
     (facts,) = check(text).facts
     (found,) = facts.analysis.verdicts
-    return found.kind.value, [why(each.reason) for each in found.reasons]
+    return found.kind.value, [str(why(each.reason)) for each in found.reasons]
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def parted(condition: str) -> tuple[list[str], list[str]]:
     (facts,) = report.facts
     (verdict,) = facts.analysis.verdicts
     told = [each.message for each in report.findings if each.code == "SMEM203"]
-    return told, [why(each.reason) for each in verdict.reasons]
+    return told, [str(why(each.reason)) for each in verdict.reasons]
 
 
 def test_the_barrier_that_some_miss_has_what_is_computed() -> None:

@@ -27,7 +27,7 @@ def told(body: str, threads: int = 32) -> tuple[set[str], VerdictKind, set[str]]
     report = check(KERNEL.format(body=body, threads=threads))
     (found,) = report.facts[0].analysis.verdicts
     races = {each.code for each in report.findings if each.code in ("SMEM201", "SMEM205", "SMEM210")}
-    return races, found.kind, {why(each.reason) for each in found.decisions}
+    return races, found.kind, {str(why(each.reason)) for each in found.decisions}
 
 
 @pytest.mark.parametrize(

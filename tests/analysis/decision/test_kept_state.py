@@ -50,7 +50,9 @@ def told(body: str) -> list[tuple[str, str, int]]:
 
 def reasons(body: str) -> list[str]:
     (verdict,) = check(HEAD + body + TAIL).facts[-1].analysis.verdicts
-    return [] if verdict.kind is VerdictKind.RACE_FREE else [why(each.reason) for each in verdict.reasons]
+    return (
+        [] if verdict.kind is VerdictKind.RACE_FREE else [str(why(each.reason)) for each in verdict.reasons]
+    )
 
 
 TURNS = """

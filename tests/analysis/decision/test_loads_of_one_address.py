@@ -102,7 +102,7 @@ FILL = "list[t] = g[t]; __syncthreads();"
 def stored(body: str) -> tuple[VerdictKind, set[tuple[Answer, str]]]:
     (facts,) = check(SHARED.format(body=body)).facts
     (found,) = facts.analysis.verdicts
-    return found.kind, {(each.answer, why(each.reason)) for each in found.decisions}
+    return found.kind, {(each.answer, str(why(each.reason))) for each in found.decisions}
 
 
 @pytest.mark.parametrize(

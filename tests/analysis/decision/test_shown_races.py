@@ -162,4 +162,4 @@ def test_what_races_in_some_blocks_only_is_undecided_and_names_one() -> None:
     report = check(HEAD + "s[t % 64] += in[t];\n}\n")
     (verdict,) = report.facts[0].analysis.verdicts
     assert verdict.kind is UNDECIDED
-    assert [why(each.reason) for each in verdict.reasons] == ["a race in some blocks (65×1×1)"]
+    assert [str(why(each.reason)) for each in verdict.reasons] == ["a race in some blocks (65×1×1)"]
