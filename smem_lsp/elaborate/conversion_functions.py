@@ -81,12 +81,13 @@ _OF_TYPES = frozenset(("TYPE", "NAME", "QUALIFIER", "SCOPE", "TYPENAME", "TAG", 
 class Wanted:
     """What an object is converted to. ``kind``: which number, None: any; ``truth``: whether it is 0, which explicit
     conversions to ``bool`` tell, too ([conv.general]/4); ``explicit``: a cast asks; ``constant``: is the object
-    ``const``? None: not known."""
+    ``const``? None: not known; ``place``: a reference is bound to what it gives."""
 
     kind: Type | None = None
     truth: bool = False
     explicit: bool = False
     constant: bool | None = None
+    place: bool = False
 
 
 def wanted(found: tuple[FunctionDecl, ...], record: Record, asked: Wanted) -> FunctionDecl | None:

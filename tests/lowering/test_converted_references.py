@@ -207,3 +207,34 @@ def test_what_an_element_or_a_virtual_conversion_runs(header: str, called: str) 
     (kernel,) = check(_ARGUMENT.format(header=header, parameter="", called=called)).kernels
     assert kernel.verdict is not None
     assert kernel.verdict.kind.value == "race-free"
+
+
+_REFERENCES = """
+struct Held {{ int n; __device__ operator int&() {{ return n; }} }};
+struct Waits {{ int n; __device__ operator int&() {{ __syncthreads(); return n; }} }};
+struct Into {{ int* p; __device__ operator int&() {{ return p[threadIdx.x]; }} }};
+__global__ void k(int* out) {{
+  __shared__ int s[64];
+  const int t = threadIdx.x;
+  {body}
+}}
+void host(int* out) {{ k<<<1, 64>>>(out); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("Held h{t}; int& r = h; r = t / 2; s[h.n] = t; out[t] = 1;", "racy"),
+        ("Held h{t / 2}; int& r = h; r = t; s[h.n] = t; out[t] = 1;", "race-free"),
+        ("Held h{t}; const int& r = h; h.n = t / 2; s[r] = t; out[t] = 1;", "racy"),
+        ("Held h{t}; auto& r = h; r.n = t; s[r] = t; out[t] = 1;", "race-free"),
+        ("Held h{t}; Held& r = h; r.n = t; s[r] = t; out[t] = 1;", "race-free"),
+        ("s[t] = t; Waits w{t}; int& r = w; out[t] = s[63 - t] + r;", "race-free"),
+        ("s[t] = t; Waits w{t}; Waits& r = w; out[t] = s[63 - t];", "racy"),
+        ("Into i{s}; int& r = i; r = t; out[t] = s[63 - t];", "racy"),
+    ],
+)
+def test_a_reference_to_a_number_is_bound_to_what_an_object_is_converted_to(body: str, expected: str) -> None:
+    (kernel,) = check(_REFERENCES.format(body=body)).kernels
+    assert kernel.verdict is not None and kernel.verdict.kind.value == expected

@@ -74,9 +74,12 @@ def as_number(
     kind: Type | None = None,
     truth: bool = False,
     explicit: bool = False,
+    place: bool = False,
 ) -> Value | Ref:
     """An expression where a number is wanted: an object is converted by its class ([class.conv.fct]). ``kind``: which
-    number, if it is known; ``truth``: it is asked whether it is 0; ``explicit``: a cast asks."""
+    number, if it is known; ``truth``: it is asked whether it is 0; ``explicit``: a cast asks; ``place``: a reference is
+    bound to it."""
+    wanted = Wanted(kind, truth, explicit, place=place)
     found = effects.designated(ctx, expr, scope)
     if found is not None:
         record = None if found.array else effects.seen_as(ctx, found)
@@ -86,8 +89,8 @@ def as_number(
                 return as_pointer(ctx, expr, scope)
             result = expressions.operand(ctx, expr, scope)
             return result if record is not None else _of_unknown_type(ctx, result, expr, scope)
-        return _to_number(ctx, record, found, expr, scope, Wanted(kind, truth, explicit))
-    return of_result(ctx, expressions.operand(ctx, expr, scope), expr, scope, Wanted(kind, truth, explicit))
+        return _to_number(ctx, record, found, expr, scope, wanted)
+    return of_result(ctx, expressions.operand(ctx, expr, scope), expr, scope, wanted)
 
 
 def as_bound(ctx: Context, kind: Type | None, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
@@ -95,7 +98,9 @@ def as_bound(ctx: Context, kind: Type | None, expr: tree.Expr, scope: LocalScope
     given = expression_types.of(ctx, expr, scope) if is_number(plain_type(kind)) else None
     converted = isinstance(given, Record) and bool(conversion_functions.to_numbers(given))
     number = plain_type(kind)
-    return as_number(ctx, expr, scope, kind=number) if converted else expressions.operand(ctx, expr, scope)
+    if not converted:
+        return expressions.operand(ctx, expr, scope)
+    return as_number(ctx, expr, scope, kind=number, place=True)
 
 
 def of_result(
@@ -149,7 +154,7 @@ def _to_number(
     decl = conversion_functions.wanted(known, record, replace(wanted, constant=constant))
     result = None if decl is None else _call(ctx, record, target, decl.name, expr, scope)
     if result is not None:
-        return effects.load(ctx, result, expr)
+        return result if wanted.place else effects.load(ctx, result, expr)
     if isinstance(target, Ref):
         ctx.access(target, AccessKind.UPDATE, expr.lo, expr.hi)  # it may only read
     reached = isinstance(target, Ref) or bool(ctx.points_to.of_name(target))

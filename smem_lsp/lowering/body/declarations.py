@@ -174,7 +174,7 @@ def _declare_one(
     reference = declared_types.is_reference(ctx, declaration, declarator, scope)
     if reference and initializer is not None:
         variable = effects.designated(ctx, initializer, scope)
-        if variable is not None:
+        if variable is not None and not _is_converted(ctx, declaration, declarator, variable, scope):
             _rename(ctx, declaration, declarator, variable, scope)
             return
     if isinstance(initializer, tree.Braces) and declarator.dims and "*" in declarator.pointers:
@@ -241,6 +241,20 @@ def _rename(
     scope.names[declarator.name] = seen
     constants = scope.declare_constants()
     constants.declare(declarator.name, TypedConstant(declared_types.bound_type(declarator, scope)))
+
+
+def _is_converted(
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    variable: Variable,
+    scope: LocalScope,
+) -> bool:
+    """Is a reference to a number given an object? It is bound to what that is converted to ([dcl.init.ref]/5)."""
+    if variable.index not in ctx.variables.objects or variable.array:
+        return False
+    kind = type_of.variable_type(declaration, declarator, scope.constant_scope())
+    return is_number(kind)
 
 
 def _name_referent(
@@ -370,11 +384,11 @@ def _bound_place(
     scope: LocalScope,
 ) -> Value | Ref:
     """What a reference is bound to."""
-    place = expressions.operand(ctx, initializer, scope)
+    wanted = type_of.variable_type(declaration, declarator, scope.constant_scope())
+    place = class_operators.as_bound(ctx, wanted, initializer, scope)
     if isinstance(place, Var) and place.index in ctx.inlining.closures:
         return place
     if isinstance(place, Ref):
-        wanted = type_of.variable_type(declaration, declarator, scope.constant_scope())
         place = base_classes.converted(ctx, place, wanted, initializer)
     _outside_may_write(ctx, declaration, place)
     if isinstance(place, Var) and (
