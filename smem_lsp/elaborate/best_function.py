@@ -7,9 +7,9 @@ from functools import partial
 
 from smem_lsp.elaborate.call_sites import Arguments, Site
 from smem_lsp.elaborate.conversion_ranks import asked, order
-from smem_lsp.elaborate.deducible import may_fail
 from smem_lsp.elaborate.parameters import (
     Identity,
+    by_ellipsis,
     decayed,
     function_parameters,
     identity,
@@ -18,9 +18,9 @@ from smem_lsp.elaborate.parameters import (
     is_template,
     parameter_types,
 )
-from smem_lsp.elaborate.partial_ordering import more_special
+from smem_lsp.elaborate.partial_ordering import are_alike, more_special
 from smem_lsp.elaborate.value_categories import Given, preferred
-from smem_lsp.elaborate.viable_functions import is_viable
+from smem_lsp.elaborate.viable_functions import is_certain, is_viable
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.template_header import template_parameters
@@ -45,10 +45,13 @@ def left_by_type(
     if not found:
         return found
     if len(found) == 1:
+        found = [each for each in found if not by_ellipsis(each, len(arguments))]
         return [each for each in found if is_viable(site.top, each, arguments.typed, None, explicit)]
     call = _Call(arguments.given, implied, None if explicit is None else tuple(explicit), of_one_class)
     key = tuple(map(identity, found)), call
-    return [found[at] for at in _LEFT.once(site.top.state.store, key, partial(_left, site, found, call))]
+    left = [found[at] for at in _LEFT.once(site.top.state.store, key, partial(_left, site, found, call))]
+    alone = len(left) == 1 and by_ellipsis(left[0], len(arguments))
+    return [] if alone else left  # what `...` takes is not followed
 
 
 @record
@@ -84,8 +87,11 @@ def _fitting(site: Site, found: list[Function], call: _Call) -> list[Function]:
         return viable
     kinds = [each.type for each in call.given]
     exact = [each for each in viable if _fits_exactly(top, each, kinds)]
+    explicit = call.explicit is not None
     if len(exact) == 1 and not any(map(_keeps_what_it_takes, viable)):
-        return exact
+        others = [each for each in viable if each is not exact[0]]
+        if is_certain(top, exact[0], call.given, others, explicit=explicit):
+            return exact
     return _best(top, viable, call)
 
 
@@ -120,7 +126,7 @@ def _best(top: Scope, found: list[Function], call: _Call) -> list[Function]:
 def _is_better(top: Scope, one: Function, other: Function, call: _Call) -> bool:
     """Is one function surely better than another one: for no argument worse, and for one better, or else no template,
     or a more special one?"""
-    if is_template(one) and may_fail(one):
+    if not is_certain(top, one, call.given, [other], explicit=call.explicit is not None):
         return False
     orders: list[int | None] = []
     if call.implied is not None:
@@ -134,9 +140,8 @@ def _is_better(top: Scope, one: Function, other: Function, call: _Call) -> bool:
         return True
     if not is_template(one) or not is_template(other):
         return is_template(other) and not is_template(one)
-    if one.definition.island.of_pack or other.definition.island.of_pack:
-        return other.definition.island.of_pack and not one.definition.island.of_pack
     heads = [
         (list(each.parameters or ())[: len(call.given)], template_parameters(each)) for each in (one, other)
     ]
-    return more_special(*heads) is True
+    packs = [each.definition.island.of_pack for each in (one, other)]
+    return more_special(*heads) is True or (packs == [False, True] and are_alike(*heads))

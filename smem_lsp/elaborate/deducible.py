@@ -44,6 +44,10 @@ def may_fail(function: Function) -> bool:
     values = {each.name for each in parameters if each.kind == "value"} - {""}
     if any(not values.isdisjoint(each.words) for each in function.parameters or ()):
         return True  # `template <Concept T>`
+    if any(
+        "<" in each.source.texts[each.type[0] : each.type[1]] for each in parameters if each.kind == "value"
+    ):
+        return True  # `Alias<T> = 0`, which may stand for nothing
     return any(
         tokens.kinds[at] in ("REQUIRES", "DECLTYPE")
         or _CONSTRAINS.search(tokens.texts[at]) is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from smem_lsp.elaborate.packs import expanded
+from smem_lsp.elaborate.packs import expanded, pack_of
 from smem_lsp.elaborate.value_categories import Binding
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.function_scope import function_scope, qualifiers_of
@@ -110,8 +110,20 @@ def _taken(function: Function) -> tuple[int, int]:
 
 def made_for(functions: Iterable[Function], count: int) -> list[Function]:
     """Those that can be called with so many arguments; of one with a pack what the compiler makes for them."""
-    made = (each if takes(each, count) else expanded(each, count) for each in functions)
+    made = (each if takes(each, count) else expanded(each, count) or _open(each, count) for each in functions)
     return [each for each in made if each is not None]
+
+
+def by_ellipsis(function: Function, count: int) -> bool:
+    """Does it take some of so many arguments by an ellipsis, ``f(int, ...)``, or by a pack that is not understood?"""
+    parameters = function_parameters(function) or ()
+    kinds = [each for each in function.definition.parameters.kinds if each not in ("LP", "RP")]
+    is_open = kinds[-1:] == ["ELLIPSIS"] or any(each.pack for each in parameters)
+    return is_open and count > sum(not each.pack for each in parameters) and pack_of(function) is None
+
+
+def _open(function: Function, count: int) -> Function | None:
+    return function if by_ellipsis(function, count) else None
 
 
 Identity = tuple[Definition, tuple[str, ...]]

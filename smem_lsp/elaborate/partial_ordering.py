@@ -28,6 +28,21 @@ def more_special(
     return len(kinds[0]) < len(kinds[1])
 
 
+def are_alike(
+    one: tuple[Sequence[tree.Declaration], Collection[str]],
+    other: tuple[Sequence[tree.Declaration], Collection[str]],
+) -> bool:
+    """Do two templates take some arguments by parameters of the same forms? Each as in ``more_special``."""
+    forms = [
+        [
+            (_form(each, own), [*each.declarators[0].pointers], len(each.declarators[0].dims))
+            for each in parameters
+        ]
+        for parameters, own in (one, other)
+    ]
+    return forms[0] == forms[1]
+
+
 def _form(parameter: tree.Declaration, own: Collection[str]) -> int:
     declarator = parameter.declarators[0]
     if any(name.templated for name in parameter.names):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.elaborate.conversion_functions import may_convert
-from smem_lsp.elaborate.deducible import may_be_deduced
+from smem_lsp.elaborate.deducible import may_be_deduced, may_fail
 from smem_lsp.elaborate.parameters import (
     Parameter,
     binding,
+    by_ellipsis,
     decayed,
     function_parameters,
     implied_binding,
@@ -16,12 +17,13 @@ from smem_lsp.elaborate.parameters import (
     parameter_types,
 )
 from smem_lsp.elaborate.special_members import constructors, inherits_constructors
-from smem_lsp.elaborate.value_categories import Given, may_bind
+from smem_lsp.elaborate.value_categories import Category, Given, may_bind
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.semantics.scope import Scope, bases_of
+from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import (
     Array,
     Pointer,
@@ -53,6 +55,65 @@ def is_viable(
         return False
     kinds = [each.type for each in given]
     return not is_template(function) or may_be_deduced(function, explicit or (), kinds, top)
+
+
+def is_certain(
+    top: Scope, function: Function, given: Sequence[Given], others: Sequence[Function], *, explicit: bool
+) -> bool:
+    """Is one that may be called, as ``others`` may, surely a candidate? Only such a one is better than another: what is
+    not known of an argument, above all whether an address leads to what is ``const``, could rule it out, but by a
+    parameter that all of them have. ``explicit``: the call spells template arguments."""
+    if by_ellipsis(function, len(given)) or (is_template(function) and may_fail(function)):
+        return False
+    own = frozenset[str]() if explicit else frozenset(template_parameters(function))
+    parameters = function_parameters(function) or ()
+    theirs = [function_parameters(each) or () for each in others]
+    taken = zip(given, parameter_types(function, top), parameters)
+    return all(
+        _surely_takes(each, wanted, parameter, function, own)
+        or (own.isdisjoint(parameter.words) and all(_is_alike(parameter, at, each) for each in theirs))
+        for at, (each, wanted, parameter) in enumerate(taken)
+    )
+
+
+def _is_alike(parameter: Parameter, at: int, parameters: Sequence[Parameter]) -> bool:
+    """Does a function have the same parameter at the same position?"""
+    other = parameters[at] if at < len(parameters) else None
+    return (
+        other is not None
+        and (parameter.words, parameter.pointers) == (other.words, other.pointers)
+        and [each.text for each in parameter.names] == [each.text for each in other.names]
+        and not any(each.templated for each in parameter.names)
+        and not (parameter.declarator and parameter.declarator.dims)
+    )
+
+
+def _surely_takes(
+    given: Given, wanted: Type | None, parameter: Parameter, function: Function, own: frozenset[str]
+) -> bool:
+    bound = binding(parameter, function)
+    if given.type is None or bound is None:
+        return False
+    deduced = not own.isdisjoint(parameter.words) or "auto" in parameter.words
+    adds_const = "const" in parameter.words or deduced  # `T` may be `const float`
+    if isinstance(wanted, Pointer) and not bound.reference:
+        marked = parameter.pointers.count("*") == 1 or bool(
+            parameter.declarator and parameter.declarator.dims
+        )
+        if not marked or "volatile" in parameter.words:
+            return False
+        if isinstance(given.type, Pointer):
+            return adds_const and given.type.target is not None
+        return isinstance(given.type, Array) and (adds_const or given.constant is False)
+    if bound.reference and parameter.declarator is not None and parameter.declarator.dims:
+        return isinstance(given.type, Array) and (adds_const or given.constant is False)
+    if wanted is None and (not deduced or any(each.templated for each in parameter.names)):
+        return False
+    if bound.reference == "&" and not bound.constant:
+        return given.category is Category.LVALUE and (deduced or given.constant is False)
+    if bound.reference == "&&" and not bound.free:
+        return given.category in (Category.XVALUE, Category.PRVALUE)
+    return True
 
 
 def _takes(top: Scope, given: Given, wanted: Type | None, parameter: Parameter, function: Function) -> bool:

@@ -90,9 +90,10 @@ def _of_name(ctx: Context, expr: tree.Name, scope: LocalScope) -> Given:
         case Variable() as variable:
             return Given(category=Category.LVALUE, constant=variable.constant or variable.only_read)
         case BufferName() as name:
-            return Given(
-                category=Category.LVALUE, constant="const" in ctx.buffers[name.buffer].written.qualifiers
-            )
+            buffer = ctx.buffers[name.buffer]
+            own = buffer.name == expr.text  # else a reference to it, which may be one to what is `const`
+            constant = "const" in buffer.written.qualifiers
+            return Given(category=Category.LVALUE, constant=constant if own or constant else None)
         case View():
             return _PLACE
         case This():
