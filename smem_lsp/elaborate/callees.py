@@ -13,6 +13,7 @@ from smem_lsp.elaborate.header_functions import constant_functions
 from smem_lsp.elaborate.out_of_line import specializations
 from smem_lsp.elaborate.parameters import (
     function_parameters,
+    is_friend,
     is_template,
     made_for,
     parameter_types,
@@ -56,6 +57,8 @@ def candidates(site: Site, callee: tree.Name, arguments: Arguments, scope: Scope
         return []
     if around is not None and len(found) == 1 and declares(around, found[0]):
         return [Callee(found[0], around.scope)]
+    if any(is_friend(each) and each.enclosing[-1] in site.unit.symbols.templates for each in found):
+        return []  # each instance of a class template defines its own ([temp.friend]/5)
     return [Callee(function) for function in found]
 
 

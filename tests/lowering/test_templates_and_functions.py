@@ -201,6 +201,27 @@ __device__ int f(Any<far::Row> a) { return a.v.n / 2; }
     assert _verdict(declared.replace("return r.n;", "return r.n / 2;"), "f(r)", "far::Row r{t};") == "racy"
 
 
+_FRIEND_OF_INSTANCES = """
+template <class T> struct Row {
+  T n;
+  __device__ operator T() const { return n / 2; }
+  friend __device__ int f(const Row& r) { return r.n / sizeof(T) * 4; }
+};
+template <> struct Row<short> { short n; __device__ operator short() const { return n / 2; } };
+"""
+
+
+def test_an_instance_of_a_class_template_brings_its_friends() -> None:
+    """A worse function of this name is not taken before them, nor they for a specialisation that has none."""
+    assert _verdict(_FRIEND_OF_INSTANCES, "f(r)", "Row<int> r{t};") != "racy"
+    halved = _FRIEND_OF_INSTANCES.replace("sizeof(T) * 4", "2")
+    assert _verdict(halved, "f(r)", "Row<int> r{t};") != "race-free"
+    converting = _FRIEND_OF_INSTANCES.replace("n / 2", "n") + "__device__ int f(int i) { return i; }"
+    assert _verdict(converting, "f(r)", "Row<short> r{(short)t};") != "racy"
+    converting = converting.replace("sizeof(T) * 4", "2")
+    assert _verdict(converting, "f(r)", "Row<int> r{t};") != "race-free"
+
+
 _ATOMIC = """
 template <class T> struct Pair { T a, b; };
 template <class T> __device__ void atomicAdd(Pair<T>* p, T v) { p->a += v; p->b += v; }
