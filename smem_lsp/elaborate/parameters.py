@@ -105,14 +105,31 @@ def _taken(function: Function) -> tuple[int, int]:
     parameters = function_parameters(function)
     if parameters is None or any(parameter.pack for parameter in parameters):
         return _NEVER
-    needed = sum(p.declarator is None or p.declarator.initializer is None for p in parameters)
+    needed = sum(not _is_optional(parameter) for parameter in parameters)
     return needed, len(parameters)
 
 
 def made_for(functions: Iterable[Function], count: int) -> list[Function]:
-    """Those that can be called with so many arguments; of one with a pack what the compiler makes for them."""
-    made = (each if takes(each, count) else expanded(each, count) for each in functions)
+    """Those that can be called with so many arguments; of one with a pack what the compiler makes for them, or itself
+    where that cannot be written out."""
+    made = (
+        each if takes(each, count) else expanded(each, count) or _perhaps(each, count) for each in functions
+    )
     return [each for each in made if each is not None]
+
+
+def _perhaps(function: Function, count: int) -> Function | None:
+    needed = sum(not each.pack and not _is_optional(each) for each in function_parameters(function) or ())
+    return function if has_pack(function) and needed <= count else None
+
+
+def _is_optional(parameter: Parameter) -> bool:
+    return parameter.declarator is not None and parameter.declarator.initializer is not None
+
+
+def has_pack(function: Function) -> bool:
+    """Has it a pack that is not written out? Which types it takes is not known, then, nor what it does with them."""
+    return any(each.pack for each in function_parameters(function) or ())
 
 
 Identity = tuple[Definition, tuple[str, ...]]

@@ -222,6 +222,22 @@ def test_an_instance_of_a_class_template_brings_its_friends() -> None:
     assert _verdict(converting, "f(r)", "Row<int> r{t};") != "race-free"
 
 
+_OF_CLASS = """
+template <class... T> struct At {{
+  __device__ int of(int i, T... k) const {{ return i / {divisor}; }}
+  __device__ int of(int i, {worse} k) const {{ return i; }}
+}};
+"""
+
+
+def test_a_pack_that_is_not_written_out_may_take_the_arguments_better() -> None:
+    assert _verdict(_OF_CLASS.format(divisor=2, worse="double"), "a.of(t, 1)", "At<int> a;") != "race-free"
+    assert _verdict(_OF_CLASS.format(divisor=1, worse="double"), "a.of(t, 1)", "At<int> a;") != "racy"
+    assert _verdict(_OF_CLASS.format(divisor=2, worse="int"), "a.of(t, 1)", "At<char> a;") == "race-free"
+    unnamed = "__device__ int f(auto... i) { return (i + ...) / 2; } __device__ int f(short i) { return i; }"
+    assert _verdict(unnamed, "f(t)") != "race-free"
+
+
 _ATOMIC = """
 template <class T> struct Pair { T a, b; };
 template <class T> __device__ void atomicAdd(Pair<T>* p, T v) { p->a += v; p->b += v; }
