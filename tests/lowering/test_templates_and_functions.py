@@ -268,3 +268,40 @@ def test_what_is_named_like_an_atomic_may_be_none(call: str, expected: str) -> N
     )
     before += "if (t == 0) pair.a = pair.b = number = count = wide = 0; __syncthreads();"
     assert _verdict(_ATOMIC, "t", f"{before} {call} __syncthreads(); out[0] = number + wide;") == expected
+
+
+_BARRIERS = """
+struct Cells { int n; __device__ static void __syncthreads() { __syncwarp(); } };
+namespace own {
+struct Cell { int n; };
+__device__ void __syncthreads() { __syncwarp(); }
+__device__ void all() { __syncthreads(); }
+__device__ void each() { ::__syncthreads(); }
+__device__ void atomicAdd(Cell* p, Cell v) { p->n += v.n; }
+}
+struct Count { int n; friend __device__ void atomicAdd(Count* p, int v) { p->n += v; } };
+__device__ int __syncthreads(int i) { return i; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("own::all();", "racy"),
+        ("own::__syncthreads();", "racy"),
+        ("Cells::__syncthreads();", "racy"),
+        ("__syncthreads(1);", "racy"),
+        ("own::each();", "race-free"),
+        ("__syncthreads();", "race-free"),
+        ("__syncthreads(); atomicAdd(&cell, own::Cell{t});", "racy"),
+        ("__syncthreads(); atomicAdd(&count, t);", "racy"),
+        ("__syncthreads(); atomicAdd(&number, t);", "race-free"),
+    ],
+)
+def test_a_function_of_the_file_may_have_the_name_of_a_builtin(call: str, expected: str) -> None:
+    """One of a namespace, of a class, of other parameters, or of the class of an argument."""
+    before = (
+        "__shared__ own::Cell cell; __shared__ Count count; __shared__ int number; __shared__ int r[256];"
+    )
+    before += f"if (t == 0) cell.n = count.n = number = 0; r[t] = t; {call} out[0] = r[255 - t];"
+    assert _verdict(_BARRIERS, "t", before) == expected
