@@ -163,6 +163,9 @@ def test_of_a_parameter_that_is_not_known_nothing_is_made_up() -> None:
         ("(sizeof(T) < 4)", False),
         ("(8 > sizeof(T))", True),
         ("(1 < 2) && (4 < 3)", False),
+        ("sizeof(T) < 4", False),
+        ("sizeof(T) < 8", True),
+        ("2 < sizeof(T)", True),
     ],
 )
 def test_a_default_argument_may_compare(default: str, half: bool) -> None:
