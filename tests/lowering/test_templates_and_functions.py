@@ -204,6 +204,20 @@ __device__ int f(Any<far::Row> a) { return a.v.n / 2; }
     assert _verdict(declared.replace("return r.n;", "return r.n / 2;"), "f(r)", "far::Row r{t};") == "racy"
 
 
+@pytest.mark.parametrize("declared", ["int v[1] = {0};", "Row v = {0};"])
+def test_an_array_is_const_however_its_type_is_spelled(declared: str) -> None:
+    """[basic.type.qualifier]/3: what ``const`` says of an array holds for its elements, by an alias, too."""
+    functions = """
+using Row = int[1];
+template <class T> __device__ int f(T* p, int i) { return i / 2; }
+__device__ int f(const int* p, int i) { return i; }
+template <class T> __device__ int handed(T& v, int i) { return f(v, i); }
+"""
+    for call in ("f(v, t)", "handed(v, t)"):
+        assert _verdict(functions, call, declared) == "racy"
+        assert _verdict(functions, call, f"const {declared}") == "race-free"
+
+
 _FRIEND_OF_INSTANCES = """
 template <class T> struct Row {
   T n;
