@@ -322,3 +322,24 @@ def test_a_function_of_the_file_may_have_the_name_of_a_builtin(call: str, expect
     )
     before += f"if (t == 0) cell.n = count.n = number = 0; r[t] = t; {call} out[0] = r[255 - t];"
     assert _verdict(_BARRIERS, "t", before) == expected
+
+
+@pytest.mark.parametrize(
+    ("head", "parameters", "calls", "apart"),
+    [
+        ("template <auto N>", "", ("own<2>()", "own<2u>()"), True),
+        ("template <auto N>", "", ("own<2>()", "own<1 + 1>()"), False),
+        ("template <int N>", "", ("own<2>()", "own<2u>()"), False),
+        ("template <class T>", "T", ("own([] {})", "own([] {})"), True),
+        ("template <class T>", "T a", ("own([] {})", "own([] {})"), True),
+        ("template <class T>", "T", ("own(t)", "own(2)"), False),
+    ],
+)
+def test_each_instance_has_a_static_array_of_its_own(
+    head: str, parameters: str, calls: tuple[str, str], apart: bool
+) -> None:
+    """[temp.type]/2, [expr.prim.lambda.closure]/1"""
+    declared = f"{head} __device__ int* own({parameters}) {{ __shared__ int made[256]; return made; }}"
+    first, second = calls
+    before = f"int* a = {first}; a[t] = t; __syncthreads(); int b = a[t ^ 1]; int* c = {second}; c[t] = b;"
+    assert _verdict(declared, "t", before) == ("race-free" if apart else "racy")
