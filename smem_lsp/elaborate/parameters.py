@@ -8,11 +8,10 @@ from functools import partial
 from smem_lsp.elaborate.packs import expanded
 from smem_lsp.elaborate.value_categories import Binding
 from smem_lsp.semantics import type_of
-from smem_lsp.semantics.entities import is_open
 from smem_lsp.semantics.function_scope import function_scope, qualifiers_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.template_header import template_parameters
-from smem_lsp.semantics.types import Array, Pointer, Record, Type, plain_type
+from smem_lsp.semantics.types import Array, Pointer, Type, plain_type
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.source.record import dataclass
@@ -141,8 +140,7 @@ def identity(function: Function) -> Identity:
 
 
 def parameter_types(function: Function, top: Scope) -> Sequence[Type | None]:
-    """Types of the parameters; None where a template parameter or something unknown stands in them, that of
-    a class template around it among them."""
+    """Types of the parameters; None where a template parameter or something unknown stands in them."""
     return _PARAMETER_TYPES.of(
         top.state.store, identity(function), lambda: tuple(_types_of_parameters(function, top))
     )
@@ -167,11 +165,7 @@ def _types_of_parameters(function: Function, top: Scope) -> Iterator[Type | None
         assert parameter.declaration is not None
         value = type_of.variable_value(parameter.declaration, declarator, where)
         kind = plain_type(value.type)
-        kind = kind if parameter.reference else decayed(kind)
-        if isinstance(kind, Pointer) and isinstance(plain_type(kind.target), Record) and is_open(kind.target):
-            yield Pointer(None)
-        else:
-            yield None if isinstance(kind, Record) and is_open(kind) else kind
+        yield kind if parameter.reference else decayed(kind)
 
 
 def decayed(kind: Type | None) -> Type | None:

@@ -19,7 +19,7 @@ from smem_lsp.elaborate.special_members import constructors, inherits_constructo
 from smem_lsp.elaborate.value_categories import Given, may_bind
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.semantics import type_of
-from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.entities import Argument, is_open
 from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.types import (
@@ -63,8 +63,7 @@ def _takes(top: Scope, given: Given, wanted: Type | None, parameter: Parameter, 
         return _takes_array(top, given, wanted, parameter, function)
     if bound is None or not _is_value(given.type) or not _is_value(wanted):
         return True
-    bases = with_bases(given.type) if isinstance(given.type, Record) else [given.type]
-    return may_bind(given, bound, same=wanted in bases)
+    return may_bind(given, bound, same=_may_be(given.type, wanted))
 
 
 def _takes_array(
@@ -116,7 +115,15 @@ def _never_points(given: Type | None, wanted: Type | None) -> bool:
     given, wanted = plain_type(given), plain_type(wanted)
     if not (_is_value(given) and _is_value(wanted)):
         return False
-    return wanted not in (with_bases(given) if isinstance(given, Record) else [given])
+    return not _may_be(given, wanted)
+
+
+def _may_be(given: Type | None, wanted: Type | None) -> bool:
+    """Is it this type, or a class derived from it? A class template stands for any of its instances inside itself."""
+    if not isinstance(given, Record) or not isinstance(wanted, Record):
+        return given == wanted
+    parts = with_bases(given)
+    return wanted in parts or (is_open(wanted) and any(each.decl is wanted.decl for each in parts))
 
 
 def _never_made(given: Type, wanted: Record) -> bool:
@@ -127,7 +134,7 @@ def _never_made(given: Type, wanted: Record) -> bool:
     if not isinstance(given, Record):
         return is_number(given) or isinstance(given, Pointer | Array)
     parts = with_bases(given)
-    if wanted in parts or any(each.decl.body is None or None in bases_of(each) for each in parts):
+    if _may_be(given, wanted) or any(each.decl.body is None or None in bases_of(each) for each in parts):
         return False
     return not may_convert(given, wanted)
 

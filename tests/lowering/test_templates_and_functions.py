@@ -343,3 +343,17 @@ def test_each_instance_has_a_static_array_of_its_own(
     first, second = calls
     before = f"int* a = {first}; a[t] = t; __syncthreads(); int b = a[t ^ 1]; int* c = {second}; c[t] = b;"
     assert _verdict(declared, "t", before) == ("race-free" if apart else "racy")
+
+
+def test_a_friend_operator_of_a_class_template_is_a_candidate_for_its_instances() -> None:
+    declared = """
+template <class T> struct Row {
+  T n;
+  friend __device__ Row operator*(const Row& r, T k) { return Row{r.n * k / 2}; }
+  static __device__ int of(T k) { return k; }
+  static __device__ int of(const Row& r) { return r.n / 2; }
+};
+"""
+    assert _verdict(declared, "(r * 1).n", "Row<int> r{t};") != "race-free"
+    assert _verdict(declared, "Row<int>::of(r)", "Row<int> r{t};") != "race-free"
+    assert _verdict(declared, "Row<int>::of(t)") == "race-free"
