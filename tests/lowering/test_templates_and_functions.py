@@ -251,6 +251,14 @@ def test_a_pack_that_is_not_written_out_may_take_the_arguments_better() -> None:
     assert _verdict(_OF_CLASS.format(divisor=2, worse="double"), "a.of(t, 1)", "At<int> a;") != "race-free"
     assert _verdict(_OF_CLASS.format(divisor=1, worse="double"), "a.of(t, 1)", "At<int> a;") != "racy"
     assert _verdict(_OF_CLASS.format(divisor=2, worse="int"), "a.of(t, 1)", "At<char> a;") == "race-free"
+    alone = """
+template <class... T> struct Of {
+  int n;
+  __device__ int of(T... k) { return n / 2; }
+  __device__ int of() { return n; }
+};
+"""
+    assert _verdict(alone, "a.of()", "Of<int> a{t};") == "race-free"
     unnamed = "__device__ int f(auto... i) { return (i + ...) / 2; } __device__ int f(short i) { return i; }"
     assert _verdict(unnamed, "f(t)") != "race-free"
 
