@@ -12,6 +12,7 @@ from smem_lsp.elaborate.parameters import (
     by_ellipsis,
     decayed,
     function_parameters,
+    has_pack,
     identity,
     implied_binding,
     is_friend,
@@ -86,7 +87,7 @@ def _fitting(site: Site, found: list[Function], call: _Call) -> list[Function]:
     if not (overloads or call.of_one_class):
         return viable
     kinds = [each.type for each in call.given]
-    exact = [each for each in viable if _fits_exactly(top, each, kinds)]
+    exact = [each for each in viable if not has_pack(each) and _fits_exactly(top, each, kinds)]
     explicit = call.explicit is not None
     if len(exact) == 1 and not any(map(_keeps_what_it_takes, viable)):
         others = [each for each in viable if each is not exact[0]]

@@ -43,9 +43,23 @@ def _friends(named: Sequence[Function], arguments: Arguments) -> list[Function]:
     classes = {
         part.decl.name.rpartition("::")[2]
         for each in arguments.given
-        for part in (with_bases(each.type) if isinstance(each.type, Record) else ())
+        for record in (pointed_class(each.type),)
+        for part in (with_bases(record) if record is not None else ())
     }
     return [each for each in friends if each.enclosing[-1] in classes]
+
+
+def pointed_class(kind: Type | None) -> Record | None:
+    """The class that a type is, or that its addresses and arrays lead to ([basic.lookup.argdep]/3)."""
+    kind = _pointed(kind)
+    return kind if isinstance(kind, Record) else None
+
+
+def _pointed(kind: Type | None) -> Type | None:
+    kind = plain_type(kind)
+    while isinstance(kind, Pointer | Array):
+        kind = plain_type(kind.target if isinstance(kind, Pointer) else kind.element)
+    return kind
 
 
 def _used(site: Site, found: list[Function], callee: tree.Name, scope: Scope) -> list[Function]:
@@ -116,7 +130,5 @@ def _not_hidden(site: Site, found: list[Function], arguments: Arguments) -> list
 
 def _is_of_no_namespace(kind: Type | None) -> bool:
     """Is it surely a type that stands in no namespace: a number, or an address of numbers?"""
-    kind = plain_type(kind)
-    while isinstance(kind, Pointer | Array):
-        kind = plain_type(kind.target if isinstance(kind, Pointer) else kind.element)
+    kind = _pointed(kind)
     return isinstance(kind, Scalar) and is_number(kind)

@@ -13,6 +13,8 @@ from smem_lsp.elaborate.header_functions import constant_functions
 from smem_lsp.elaborate.out_of_line import specializations
 from smem_lsp.elaborate.parameters import (
     function_parameters,
+    has_pack,
+    is_friend,
     is_template,
     made_for,
     parameter_types,
@@ -52,10 +54,12 @@ def candidates(site: Site, callee: tree.Name, arguments: Arguments, scope: Scope
             return defined_outside_of(site, around, declared, found, arguments)
         found = of_class(around, found)
     found = _fitting(site, found, callee, arguments, scope)
-    if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
+    if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS or has_pack(f) for f in found):
         return []
     if around is not None and len(found) == 1 and declares(around, found[0]):
         return [Callee(found[0], around.scope)]
+    if any(is_friend(each) and each.enclosing[-1] in site.unit.symbols.templates for each in found):
+        return []  # each instance of a class template defines its own ([temp.friend]/5)
     return [Callee(function) for function in found]
 
 

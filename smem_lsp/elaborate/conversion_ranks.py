@@ -8,6 +8,7 @@ from dataclasses import replace
 from smem_lsp.elaborate.parameters import Parameter, binding, decayed, function_parameters, parameter_types
 from smem_lsp.elaborate.value_categories import Binding, Category, Given, preferred
 from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.semantics.entities import is_open
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import (
@@ -34,6 +35,8 @@ def _rank(given: Type | None, wanted: Type | None) -> int | None:
     if given == wanted or decayed(given) == wanted:
         return 0
     if isinstance(wanted, Record):
+        if is_open(wanted):
+            return None
         if isinstance(given, Record) and wanted in with_bases(given):
             return _DERIVED
         return _MADE if is_number(given) else None

@@ -104,26 +104,39 @@ def _taken(function: Function) -> tuple[int, int]:
     parameters = function_parameters(function)
     if parameters is None or any(parameter.pack for parameter in parameters):
         return _NEVER
-    needed = sum(p.declarator is None or p.declarator.initializer is None for p in parameters)
+    needed = sum(not _is_optional(parameter) for parameter in parameters)
     return needed, len(parameters)
 
 
 def made_for(functions: Iterable[Function], count: int) -> list[Function]:
-    """Those that can be called with so many arguments; of one with a pack what the compiler makes for them."""
-    made = (each if takes(each, count) else expanded(each, count) or _open(each, count) for each in functions)
+    """Those that can be called with so many arguments; of one with a pack what the compiler makes for them, or itself
+    where that cannot be written out."""
+    made = (
+        each if takes(each, count) else expanded(each, count) or _perhaps(each, count) for each in functions
+    )
     return [each for each in made if each is not None]
 
 
+def _perhaps(function: Function, count: int) -> Function | None:
+    needed = sum(not each.pack and not _is_optional(each) for each in function_parameters(function) or ())
+    taken = has_pack(function) or by_ellipsis(function, count)
+    return function if taken and needed <= count else None
+
+
+def _is_optional(parameter: Parameter) -> bool:
+    return parameter.declarator is not None and parameter.declarator.initializer is not None
+
+
+def has_pack(function: Function) -> bool:
+    """Has it a pack that is not written out? Which types it takes is not known, then, nor what it does with them."""
+    return any(each.pack for each in function_parameters(function) or ())
+
+
 def by_ellipsis(function: Function, count: int) -> bool:
-    """Does it take some of so many arguments by an ellipsis, ``f(int, ...)``, or by a pack that is not understood?"""
-    parameters = function_parameters(function) or ()
+    """Does it take some of so many arguments by an ellipsis, ``f(int, ...)``?"""
     kinds = [each for each in function.definition.parameters.kinds if each not in ("LP", "RP")]
-    is_open = kinds[-1:] == ["ELLIPSIS"] or any(each.pack for each in parameters)
-    return is_open and count > sum(not each.pack for each in parameters) and pack_of(function) is None
-
-
-def _open(function: Function, count: int) -> Function | None:
-    return function if by_ellipsis(function, count) else None
+    given = sum(not each.pack for each in function_parameters(function) or ())
+    return kinds[-1:] == ["ELLIPSIS"] and count > given and pack_of(function) is None
 
 
 Identity = tuple[Definition, tuple[str, ...]]

@@ -12,6 +12,7 @@ from smem_lsp.elaborate.parameters import (
     by_ellipsis,
     decayed,
     function_parameters,
+    has_pack,
     implied_binding,
     is_template,
     parameter_types,
@@ -20,7 +21,7 @@ from smem_lsp.elaborate.special_members import constructors, inherits_constructo
 from smem_lsp.elaborate.value_categories import Category, Given, may_bind
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.semantics import type_of
-from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.entities import Argument, is_open
 from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.template_header import template_parameters
@@ -63,7 +64,11 @@ def is_certain(
     """Is one that may be called, as ``others`` may, surely a candidate? Only such a one is better than another: what is
     not known of an argument, above all whether an address leads to what is ``const``, could rule it out, but by a
     parameter that all of them have. ``explicit``: the call spells template arguments."""
-    if by_ellipsis(function, len(given)) or (is_template(function) and may_fail(function)):
+    if (
+        has_pack(function)
+        or by_ellipsis(function, len(given))
+        or (is_template(function) and may_fail(function))
+    ):
         return False
     own = frozenset[str]() if explicit else frozenset(template_parameters(function))
     parameters = function_parameters(function) or ()
@@ -124,8 +129,7 @@ def _takes(top: Scope, given: Given, wanted: Type | None, parameter: Parameter, 
         return _takes_array(top, given, wanted, parameter, function)
     if bound is None or not _is_value(given.type) or not _is_value(wanted):
         return True
-    bases = with_bases(given.type) if isinstance(given.type, Record) else [given.type]
-    return may_bind(given, bound, same=wanted in bases)
+    return may_bind(given, bound, same=_may_be(given.type, wanted))
 
 
 def _takes_array(
@@ -177,7 +181,15 @@ def _never_points(given: Type | None, wanted: Type | None) -> bool:
     given, wanted = plain_type(given), plain_type(wanted)
     if not (_is_value(given) and _is_value(wanted)):
         return False
-    return wanted not in (with_bases(given) if isinstance(given, Record) else [given])
+    return not _may_be(given, wanted)
+
+
+def _may_be(given: Type | None, wanted: Type | None) -> bool:
+    """Is it this type, or a class derived from it? A class template stands for any of its instances inside itself."""
+    if not isinstance(given, Record) or not isinstance(wanted, Record):
+        return given == wanted
+    parts = with_bases(given)
+    return wanted in parts or (is_open(wanted) and any(each.decl is wanted.decl for each in parts))
 
 
 def _never_made(given: Type, wanted: Record) -> bool:
@@ -188,7 +200,7 @@ def _never_made(given: Type, wanted: Record) -> bool:
     if not isinstance(given, Record):
         return is_number(given) or isinstance(given, Pointer | Array)
     parts = with_bases(given)
-    if wanted in parts or any(each.decl.body is None or None in bases_of(each) for each in parts):
+    if _may_be(given, wanted) or any(each.decl.body is None or None in bases_of(each) for each in parts):
         return False
     return not may_convert(given, wanted)
 

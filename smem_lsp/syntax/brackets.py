@@ -43,11 +43,13 @@ def match_brackets(kinds: Sequence[str]) -> array[int]:
 
 
 _LONGEST_HEADER = 2000  # tokens of `template <...>`
+_VALUES = frozenset(("RP", "RB", "NUMBER"))  # what ends so is no name of a template
 
 
 def template_close(kinds: Sequence[str], texts: Sequence[str], lt: int) -> int:
     """Index of the `>` that closes ``template <``. Inside parentheses `<` and `>` compare ([temp.param]/18), and so
-    does `<` behind a parameter that is a number: ``template <int N, bool B = N < 32>``."""
+    does `<` behind what is a number: ``template <int N, bool B = N < 32>``, ``template <class T, bool B = sizeof(T) <
+    4>``."""
     depth = inside = 0
     numbers = set[str]()
     for i in range(lt, min(len(kinds), lt + _LONGEST_HEADER)):
@@ -61,7 +63,7 @@ def template_close(kinds: Sequence[str], texts: Sequence[str], lt: int) -> int:
         elif kind == "NAME" and kinds[i - 1] == "TYPE":
             numbers.add(texts[i])
         elif kind == "LT":
-            depth += texts[i - 1] not in numbers
+            depth += texts[i - 1] not in numbers and kinds[i - 1] not in _VALUES
         elif kind in ("GT", "SHIFT", "LAUNCH_CLOSE") and texts[i][0] == ">":
             depth -= len(texts[i])
             if depth <= 0:

@@ -163,6 +163,9 @@ def test_of_a_parameter_that_is_not_known_nothing_is_made_up() -> None:
         ("(sizeof(T) < 4)", False),
         ("(8 > sizeof(T))", True),
         ("(1 < 2) && (4 < 3)", False),
+        ("sizeof(T) < 4", False),
+        ("sizeof(T) < 8", True),
+        ("2 < sizeof(T)", True),
     ],
 )
 def test_a_default_argument_may_compare(default: str, half: bool) -> None:
@@ -201,6 +204,65 @@ __device__ int f(Any<far::Row> a) { return a.v.n / 2; }
     assert _verdict(declared.replace("return r.n;", "return r.n / 2;"), "f(r)", "far::Row r{t};") == "racy"
 
 
+@pytest.mark.parametrize("declared", ["int v[1] = {0};", "Row v = {0};"])
+def test_an_array_is_const_however_its_type_is_spelled(declared: str) -> None:
+    """[basic.type.qualifier]/3: what ``const`` says of an array holds for its elements, by an alias, too."""
+    functions = """
+using Row = int[1];
+template <class T> __device__ int f(T* p, int i) { return i / 2; }
+__device__ int f(const int* p, int i) { return i; }
+template <class T> __device__ int handed(T& v, int i) { return f(v, i); }
+"""
+    for call in ("f(v, t)", "handed(v, t)"):
+        assert _verdict(functions, call, declared) == "racy"
+        assert _verdict(functions, call, f"const {declared}") == "race-free"
+
+
+_FRIEND_OF_INSTANCES = """
+template <class T> struct Row {
+  T n;
+  __device__ operator T() const { return n / 2; }
+  friend __device__ int f(const Row& r) { return r.n / sizeof(T) * 4; }
+};
+template <> struct Row<short> { short n; __device__ operator short() const { return n / 2; } };
+"""
+
+
+def test_an_instance_of_a_class_template_brings_its_friends() -> None:
+    """A worse function of this name is not taken before them, nor they for a specialisation that has none."""
+    assert _verdict(_FRIEND_OF_INSTANCES, "f(r)", "Row<int> r{t};") != "racy"
+    halved = _FRIEND_OF_INSTANCES.replace("sizeof(T) * 4", "2")
+    assert _verdict(halved, "f(r)", "Row<int> r{t};") != "race-free"
+    converting = _FRIEND_OF_INSTANCES.replace("n / 2", "n") + "__device__ int f(int i) { return i; }"
+    assert _verdict(converting, "f(r)", "Row<short> r{(short)t};") != "racy"
+    converting = converting.replace("sizeof(T) * 4", "2")
+    assert _verdict(converting, "f(r)", "Row<int> r{t};") != "race-free"
+
+
+_OF_CLASS = """
+template <class... T> struct At {{
+  __device__ int of(int i, T... k) const {{ return i / {divisor}; }}
+  __device__ int of(int i, {worse} k) const {{ return i; }}
+}};
+"""
+
+
+def test_a_pack_that_is_not_written_out_may_take_the_arguments_better() -> None:
+    assert _verdict(_OF_CLASS.format(divisor=2, worse="double"), "a.of(t, 1)", "At<int> a;") != "race-free"
+    assert _verdict(_OF_CLASS.format(divisor=1, worse="double"), "a.of(t, 1)", "At<int> a;") != "racy"
+    assert _verdict(_OF_CLASS.format(divisor=2, worse="int"), "a.of(t, 1)", "At<char> a;") == "race-free"
+    alone = """
+template <class... T> struct Of {
+  int n;
+  __device__ int of(T... k) { return n / 2; }
+  __device__ int of() { return n; }
+};
+"""
+    assert _verdict(alone, "a.of()", "Of<int> a{t};") == "race-free"
+    unnamed = "__device__ int f(auto... i) { return (i + ...) / 2; } __device__ int f(short i) { return i; }"
+    assert _verdict(unnamed, "f(t)") != "race-free"
+
+
 _ATOMIC = """
 template <class T> struct Pair { T a, b; };
 template <class T> __device__ void atomicAdd(Pair<T>* p, T v) { p->a += v; p->b += v; }
@@ -231,3 +293,75 @@ def test_what_is_named_like_an_atomic_may_be_none(call: str, expected: str) -> N
     )
     before += "if (t == 0) pair.a = pair.b = number = count = wide = 0; __syncthreads();"
     assert _verdict(_ATOMIC, "t", f"{before} {call} __syncthreads(); out[0] = number + wide;") == expected
+
+
+_BARRIERS = """
+struct Cells { int n; __device__ static void __syncthreads() { __syncwarp(); } };
+namespace own {
+struct Cell { int n; };
+__device__ void __syncthreads() { __syncwarp(); }
+__device__ void all() { __syncthreads(); }
+__device__ void each() { ::__syncthreads(); }
+__device__ void atomicAdd(Cell* p, Cell v) { p->n += v.n; }
+}
+struct Count { int n; friend __device__ void atomicAdd(Count* p, int v) { p->n += v; } };
+__device__ int __syncthreads(int i) { return i; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("own::all();", "racy"),
+        ("own::__syncthreads();", "racy"),
+        ("Cells::__syncthreads();", "racy"),
+        ("__syncthreads(1);", "racy"),
+        ("own::each();", "race-free"),
+        ("__syncthreads();", "race-free"),
+        ("__syncthreads(); atomicAdd(&cell, own::Cell{t});", "racy"),
+        ("__syncthreads(); atomicAdd(&count, t);", "racy"),
+        ("__syncthreads(); atomicAdd(&number, t);", "race-free"),
+    ],
+)
+def test_a_function_of_the_file_may_have_the_name_of_a_builtin(call: str, expected: str) -> None:
+    """One of a namespace, of a class, of other parameters, or of the class of an argument."""
+    before = (
+        "__shared__ own::Cell cell; __shared__ Count count; __shared__ int number; __shared__ int r[256];"
+    )
+    before += f"if (t == 0) cell.n = count.n = number = 0; r[t] = t; {call} out[0] = r[255 - t];"
+    assert _verdict(_BARRIERS, "t", before) == expected
+
+
+@pytest.mark.parametrize(
+    ("head", "parameters", "calls", "apart"),
+    [
+        ("template <auto N>", "", ("own<2>()", "own<2u>()"), True),
+        ("template <auto N>", "", ("own<2>()", "own<1 + 1>()"), False),
+        ("template <int N>", "", ("own<2>()", "own<2u>()"), False),
+        ("template <class T>", "T", ("own([] {})", "own([] {})"), True),
+        ("template <class T>", "T a", ("own([] {})", "own([] {})"), True),
+        ("template <class T>", "T", ("own(t)", "own(2)"), False),
+    ],
+)
+def test_each_instance_has_a_static_array_of_its_own(
+    head: str, parameters: str, calls: tuple[str, str], apart: bool
+) -> None:
+    """[temp.type]/2, [expr.prim.lambda.closure]/1"""
+    declared = f"{head} __device__ int* own({parameters}) {{ __shared__ int made[256]; return made; }}"
+    first, second = calls
+    before = f"int* a = {first}; a[t] = t; __syncthreads(); int b = a[t ^ 1]; int* c = {second}; c[t] = b;"
+    assert _verdict(declared, "t", before) == ("race-free" if apart else "racy")
+
+
+def test_a_friend_operator_of_a_class_template_is_a_candidate_for_its_instances() -> None:
+    declared = """
+template <class T> struct Row {
+  T n;
+  friend __device__ Row operator*(const Row& r, T k) { return Row{r.n * k / 2}; }
+  static __device__ int of(T k) { return k; }
+  static __device__ int of(const Row& r) { return r.n / 2; }
+};
+"""
+    assert _verdict(declared, "(r * 1).n", "Row<int> r{t};") != "race-free"
+    assert _verdict(declared, "Row<int>::of(r)", "Row<int> r{t};") != "race-free"
+    assert _verdict(declared, "Row<int>::of(t)") == "race-free"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from smem_lsp.elaborate.parameters import takes
+from smem_lsp.elaborate.call_lookup import pointed_class
+from smem_lsp.elaborate.parameters import is_friend, takes
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Op, Operator, Value, Var
@@ -31,7 +32,7 @@ from smem_lsp.lowering.body import (
 )
 from smem_lsp.lowering.callees import library_names, overloads
 from smem_lsp.lowering.callees.computing import called_to_compute
-from smem_lsp.lowering.callees.intrinsics import takes_values
+from smem_lsp.lowering.callees.intrinsics import may_take, takes_values
 from smem_lsp.lowering.library import async_copies, atomic_objects, cutlass_barriers, mbarriers, table
 from smem_lsp.lowering.library.cub import library_class
 from smem_lsp.lowering.library.values import arguments_of, value_call
@@ -42,7 +43,7 @@ from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import collect, type_of
 from smem_lsp.semantics.entities import Functions, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
-from smem_lsp.semantics.scope import bases_of
+from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.template_header import type_parameters
 from smem_lsp.semantics.types import Pointer, Record, is_number, plain_type
 from smem_lsp.source.regex import regex
@@ -125,22 +126,30 @@ def _library_function(
 ) -> Value | Ref | None:
     """A function of a library that is known, unless the file has a better one of its name."""
     name = _last(callee)
-    if library_names.ATOMIC.has(name, ctx.dialect) and _is_own_atomic(ctx, expr, callee, scope):
+    if table.is_own(ctx, name) and table.is_reserved(ctx, name) and _is_own(ctx, expr, callee, scope):
         return None
     return table.function_call(ctx, expr, name, scope)
 
 
-def _is_own_atomic(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> bool:
-    """Is it a function of the file that is named like an atomic and does nothing atomically? One that does is taken
-    for what its name says."""
-    found = scope.constant_scope().resolve(callee) if table.is_own(ctx, _last(callee)) else None
+def _is_own(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> bool:
+    """Is it a function of the file that is named like one of the library and is another one: an atomic that does
+    nothing atomically, or any that hides the other or takes other arguments? One that does what its name says is taken
+    for it."""
+    found = scope.constant_scope().resolve(callee)
     homes = [home for _, home in found.overloads] if isinstance(found, Functions) else []
+    if "::" not in callee.text:
+        homes += _around_arguments(ctx, expr, scope)
     top = ctx.around.file_constants
     own = [
         each
         for each in (overloads.candidates(ctx, callee, expr, scope) if homes else ())
-        if each.around is not None or any(top.inside(each.function.enclosing) is home for home in homes)
+        if each.around is not None
+        or is_friend(each.function)
+        or any(top.inside(each.function.enclosing) is home for home in homes)
     ]
+    if not library_names.ATOMIC.has(_last(callee), ctx.dialect):
+        taken = may_take(_last(callee), len(expr.arguments))
+        return any(each.around is not None or each.function.enclosing or not taken for each in own)
     for each in own:
         bound = parameter_binding.template_arguments(ctx, each.function, callee, expr, scope, each.arguments)
         words = each.function.definition.tokens.texts
@@ -148,6 +157,14 @@ def _is_own_atomic(ctx: Context, expr: tree.Call, callee: tree.Name, scope: Loca
         if bound is None or None in bound.values() or any(_ATOMIC.match(word) for word in body):
             return False
     return bool(own)
+
+
+def _around_arguments(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[Scope]:
+    """The namespaces of the classes of the arguments ([basic.lookup.argdep])."""
+    kinds = (overloads.argument_type(ctx, each, scope) for each in expr.arguments)
+    classes = [each for each in map(pointed_class, kinds) if each is not None]
+    spaces = (next((where for where in each.scope.outwards() if where.namespace), None) for each in classes)
+    return [each for each in spaces if each is not None]
 
 
 _ATOMIC = regex(r"atomic|asm|__|red|cuda")

@@ -231,8 +231,8 @@ def of_lambdas(
 ) -> dict[str, Argument | LambdaType]:
     """Template arguments with those that are types of lambdas, which parameters are bound to in ``inner``."""
     found: dict[str, Argument | LambdaType] = dict(bound)
-    for parameter in parameters:
-        meaning = inner.names.get(parameter.name)
+    for number, parameter in enumerate(parameters):
+        meaning = inner.names.get(parameter_binding.with_name(parameter, number).name)
         words = [word for word in parameter.words if word != "const"]
         if isinstance(meaning, Closure) and len(words) == 1 and words[0] in found:
             found[words[0]] = meaning.type

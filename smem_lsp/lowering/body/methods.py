@@ -8,6 +8,7 @@ from dataclasses import replace
 from smem_lsp.elaborate.call_sites import MAX_TOKENS
 from smem_lsp.elaborate.parameters import (
     function_parameters,
+    has_pack,
     implied_binding,
     made_for,
     path_of,
@@ -303,6 +304,8 @@ def fitting(
 
 def one_of(found: Sequence[Method]) -> Method | None:
     """The only one of several overloads, or of a const method and its twin either; None: not certain."""
+    if any(has_pack(each.function) for each in found):
+        return None
     return found[0] if len({_but_for_const(m.function) for m in found}) == 1 else None
 
 

@@ -144,7 +144,7 @@ def bind(
     function: Function | None = None,
 ) -> None:
     """Bind the parameters of a body in ``inner`` to the arguments of a call."""
-    parameters = [_named(each, number) for number, each in enumerate(parameters)]
+    parameters = [with_name(each, number) for number, each in enumerate(parameters)]
     declarations_of = [p.declaration for p in parameters if p.declaration is not None]
     declare_parameters(declarations_of, inner.declare_constants())
     for number, argument in enumerate(expr.arguments):
@@ -155,7 +155,7 @@ def bind(
         _bind_default(ctx, parameter, inner, function)
 
 
-def _named(parameter: Parameter, number: int) -> Parameter:
+def with_name(parameter: Parameter, number: int) -> Parameter:
     """One that the body does not name gets its argument all the same."""
     if parameter.declaration is None or parameter.declarator is None or parameter.name:
         return parameter

@@ -280,6 +280,7 @@ def _declare_object(
         exact=False,
         plain=False,
         of_class=declared_types.class_name(declaration.words),
+        only_read=declared_types.is_constant(declaration.words, declarator.pointers),
         own=declarations.is_own(declaration, declarator, scope.constant_scope()),
         fragment=wmma.fragment_of(declaration.names, scope.constant_scope()) if ctx.dialect.nvidia else None,
     )

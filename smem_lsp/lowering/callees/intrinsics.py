@@ -31,6 +31,17 @@ def takes_values(name: str) -> bool:
     return (bool(found) and all(each.by_value for each in found)) or is_limit(name)
 
 
+def may_take(name: str, count: int) -> bool:
+    """May a function be called with so many arguments? Of one that is not declared that is not known."""
+    found = declared(name)
+    return not found or any(_takes(each.parameters or "", count) for each in found)
+
+
+def _takes(parameters: str, count: int) -> bool:
+    each = [part for part in parameters.split(",") if part.strip()]
+    return sum("=" not in part for part in each) <= count <= len(each)
+
+
 def is_limit(name: str) -> bool:
     """``std::numeric_limits<T>::max`` and its kin: one number of a type, whatever that is."""
     return "numeric_limits" in name.split("::")[:-1]

@@ -69,6 +69,11 @@ def is_own(ctx: Context, name: str) -> bool:
     return name in ctx.helpers or name in ctx.at.unit.header_functions
 
 
+def is_reserved(ctx: Context, name: str) -> bool:
+    """Does a name mean a function of a library wherever the file has no other in its place?"""
+    return any(group.reserved and group.has(name, ctx.dialect) for group in names.LIBRARY)
+
+
 def function_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | Ref | None:
     """A call of a function of a library; None: no handler understands it. ``name``: without namespaces."""
     own = is_own(ctx, name)

@@ -60,6 +60,7 @@ from smem_lsp.lowering.state.points_to import PointsTo
 from smem_lsp.lowering.state.position import Position
 from smem_lsp.lowering.state.variables import Declared, Variables
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
+from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Qualified, Record, Scalar, Type, is_number, plain_type
 from smem_lsp.source import record
@@ -274,7 +275,12 @@ class Context:
     def instance_of(self, function: Function, bound: Mapping[str, Argument | LambdaType]) -> Iterator[None]:
         """Inside, static arrays belong to the instance of ``function`` with these template arguments."""
         outer = self.inlining.instance
-        self.inlining.instance = tuple(map(_told_apart, bound.values()))
+        by_type = {
+            each.name for each in parameters_of(function) if "auto" in each.source.texts[slice(*each.type)]
+        }
+        self.inlining.instance = tuple(
+            each if name in by_type else _told_apart(each) for name, each in bound.items()
+        )
         if any(map(_is_open, bound.values())) and self.dialect.shared in function.definition.words:
             self.limits.note(CauseKind.TEMPLATE_ARGUMENTS, None, function.name)
         try:
@@ -676,7 +682,8 @@ class Context:
 
 
 def _told_apart(argument: Argument | LambdaType) -> Told:
-    """What tells the instances of a template apart: an integer is the same one in any type."""
+    """What tells the instances of a template apart: an integer is the same one in any type, where the parameter has
+    one of its own."""
     return argument if not isinstance(argument, TypedConstant) or argument.n is None else argument.n
 
 
