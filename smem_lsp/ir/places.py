@@ -213,14 +213,19 @@ def mapped(value: T, at: Callable[[At], At], row: Callable[[Row], Row]) -> T:
             found = at(value)
         case Row():
             found = row(value)
-        case tuple():
-            new = tuple(mapped(each, at, row) for each in value)
-            found = value if all(map(is_, new, value)) else new
+        case tuple():  # no comprehension: branches in each other are three frames each
+            new: list[object] = []
+            for each in value:
+                new.append(mapped(each, at, row))
+            found = value if all(map(is_, new, value)) else tuple(new)
         case Mapping():
             found = {key: mapped(each, at, row) for key, each in value.items()}
         case _:
-            old = {name: getattr(value, name) for name in _with_places(type(value))}
-            changed = {name: new for name, each in old.items() if (new := mapped(each, at, row)) is not each}
+            changed: dict[str, object] = {}
+            for name in _with_places(type(value)):
+                old = getattr(value, name)
+                if (of := mapped(old, at, row)) is not old:
+                    changed[name] = of
             found = replace(cast("Any", value), **changed) if changed else value
     return cast("T", found)
 

@@ -13,7 +13,7 @@ from fuzz.comparing import shrunk, still_unequal, unequal
 from fuzz.edits import Step, session, top_parts
 from fuzz.own_texts import SMALL
 from fuzz.projects import own
-from smem_lsp.rules.model import Finding
+from smem_lsp.ir.places import SourceMap
 
 COMPARISONS = 1_000  # of each of the seeds
 
@@ -34,7 +34,7 @@ def test_a_place_that_stays_behind_is_found_and_shown_in_two_steps(monkeypatch: 
     texts = [text, f"// one\n{text}", f"// one\n// two\n{text}", f"{text}\n// three\n", f"\n\n{text}"]
     steps = [Step("typing", {"/nowhere/racy.cu": each}) for each in texts]
     assert list(unequal(steps, 2)) == []
-    monkeypatch.setattr(Finding, "moved", lambda finding, *_: finding)
+    monkeypatch.setattr(SourceMap, "translated", lambda places, _: places)
     found = list(unequal(steps, 2, together=3))
     assert [len(each.steps) for each in found] == [2, 3, 5]
     assert {each.topic for each in found[0].changes} >= {"findings"}
@@ -46,12 +46,12 @@ def test_a_place_that_stays_behind_is_found_and_shown_in_two_steps(monkeypatch: 
 
 
 def test_a_process_that_dies_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> Finding:
+    def fail(*_: object) -> SourceMap:
         raise SystemExit(3)
 
     text = SMALL["racy"]
     steps = [Step("typing", {"/nowhere/racy.cu": each}) for each in (text, f"\n{text}")]
-    monkeypatch.setattr(Finding, "moved", fail)
+    monkeypatch.setattr(SourceMap, "translated", fail)
     found = list(unequal(steps, 1))
     assert [each.what for each in found[-1].changes if each.topic == "files"]
 

@@ -194,7 +194,9 @@ def test_no_text_makes_it_raise() -> None:
         report = check(text, config=Config(select=("SMEM6",)))
         assert report.defects == ()
         for finding in report.findings:
-            assert all(0 <= span.start <= span.end <= len(text) for span in finding.spans)
+            assert all(
+                0 <= each.span.start <= each.span.end <= len(text) for each in (finding, *finding.related)
+            )
             for fix in report.fixes_for(finding):
                 apply(text, fix)
 

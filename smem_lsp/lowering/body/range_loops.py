@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from smem_lsp.elaborate import range_for
-from smem_lsp.elaborate.special_members import class_name
+from smem_lsp.elaborate.special_members import class_name, constructors
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.lowering.body import expression_types, expressions, implicit_calls, objects, statements
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, Variable, View
+from smem_lsp.semantics import type_of
 from smem_lsp.semantics.entities import UNKNOWN
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.types import Array, Record, plain_type
@@ -72,6 +73,9 @@ def _unknown(ctx: Context, node: tree.For, head: tree.RangeFor, scope: LocalScop
                 what = Cause(CauseKind.BEGIN_OF, names=(class_name(record),))
             implicit_calls.note(ctx, what, head.range)
         for declarator in head.declaration.declarators:
+            made = type_of.variable_type(head.declaration, declarator, scope.constant_scope())
+            if isinstance(made, Record) and constructors(made):
+                implicit_calls.note(ctx, Cause(CauseKind.CONSTRUCTOR, names=(class_name(made),)), head.range)
             variable = ctx.variables.declare(declarator.name)
             scope.names[declarator.name] = Variable(variable)
             scope.declare_constants().declare(declarator.name, UNKNOWN)

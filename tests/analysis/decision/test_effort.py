@@ -180,6 +180,6 @@ def test_pairs_of_one_array_are_asked_about_before_those_of_two() -> None:
     (facts,) = check(TILES).facts
     flow = facts.analysis.launched_flow
     pairs = most_telling(flow.followed, Judge(flow.followed, flow.verdicts, (64, 1, 1)).every_pair())
-    lines = [(each.first.line, each.second.line) for each in pairs]
+    lines = [(facts.line(each.first.line), facts.line(each.second.line)) for each in pairs]
     of_two = [at for at, pair in enumerate(lines) if len({*pair} & {5, 8, 12}) == 2]
     assert lines.index((13, 8)) < min(of_two)

@@ -10,7 +10,7 @@ import pytest
 
 from smem_lsp.analysis.decision.model import Answer
 
-from .pairs import Drawn, Step, Values, decided, drawn, judge, launches, meetings, shows
+from .pairs import Drawn, Step, Values, drawn, judge, judges_of, launches, meetings, shows
 from .running import ARITHMETIC
 
 KERNELS = 30
@@ -36,8 +36,12 @@ def test_enumeration_refutes_a_proof_that_is_wrong() -> None:
         if met:
             one, other = min(met)
             lines = {kernel.steps[one].line, kernel.steps[other].line}
+            facts, judges = judges_of(kernel)
             answers = {
-                each.answer for each in decided(kernel) if {each.first.line, each.second.line} == lines
+                each.answer
+                for judge_ in judges
+                for each in judge_.decisions()
+                if {facts.line(each.first.line), facts.line(each.second.line)} == lines
             }
             assert answers - {Answer.APART}
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from store import compiled
 from toolchain import nvcc, require
 
 from smem_lsp.analysis.decision.verdict import VerdictKind
+from smem_lsp.analysis.storage.dynamic_ranges import Range
 from smem_lsp.engine import check
-from smem_lsp.rules.cause_words import bare
+from smem_lsp.rules.cause_words import bare, told
+from smem_lsp.rules.facts import KernelFacts
 
 HEAD = """\
 #include <cstdint>
@@ -129,18 +132,24 @@ def test_a_number_that_a_launch_passes_bounds_a_copy() -> None:
     assert ranges(text.replace("out, 1000)", "out, 1028)")) == [("x", 0, 8192), *WHOLE[2:]]
 
 
+def why_kept(facts: KernelFacts, found: Iterable[Range]) -> dict[str, str]:
+    """By name, why the ranges keep their bytes that stay where they are."""
+    return {each.name: told(facts.kernel, each.why) for each in found if each.stays and each.why}
+
+
 def test_what_is_copied_stays_and_the_rest_shares() -> None:
-    divided = kernel_facts(text_of(store=STORES[0])).dynamic_partition
+    facts = kernel_facts(text_of(store=STORES[0]))
+    divided = facts.dynamic_partition
     assert divided is not None
-    stays = {each.name: each.why and bare(each.why) for each in divided.partition.ranges if each.stays}
-    assert stays == {
+    assert why_kept(facts, divided.partition.ranges) == {
         "y": "a copy out of y may still be in flight (line 29)",
         "bar": "bar is used by mbarrier at line 7",
     }
     unawaited = text_of().replace("  await(bar, 0);\n", "")
-    free = kernel_facts(unawaited).dynamic_partition
+    facts = kernel_facts(unawaited)
+    free = facts.dynamic_partition
     assert free is not None
-    assert {each.name: each.why and bare(each.why) for each in free.partition.ranges if each.stays} == {
+    assert why_kept(facts, free.partition.ranges) == {
         "x": "a copy into x may still be in flight (line 24)",
         "bar": "bar is used by mbarrier at line 7",
     }
