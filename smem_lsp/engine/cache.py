@@ -63,12 +63,16 @@ class Known:
         """Was it analysed in this very text? If several kernels of it say the same, one of them was."""
         return (self.facts.source if self._read_from is None else self._read_from()) is source
 
-    def stands_as(self, parts: Sequence[Function]) -> bool:
-        """Do the functions that it is made of follow each other in the text as ``parts`` do? Its places are numbered as
-        they follow each other."""
-        then = [each.span.start for each in self.facts.kernel.places.parts]
-        now = [each.start for each in parts]
-        return sorted(range(len(now)), key=now.__getitem__) == sorted(range(len(then)), key=then.__getitem__)
+    def stands_as(self, reading: Reading) -> bool:
+        """Do the functions that it is made of follow each other in the text as those of ``reading`` do, and its
+        launches, too? Its places are numbered as they follow each other, and its launches are counted."""
+        kernel = self.facts.kernel
+        then = [each.span.start for each in kernel.places.parts]
+        now = [each.start for each in parts_of(reading.function, reading.around)]
+        order = sorted(range(len(then)), key=then.__getitem__)
+        return order == sorted(range(len(now)), key=now.__getitem__) and (
+            kernel.launches == reading.launches or _passed(kernel.launches) == _passed(reading.launches)
+        )
 
     def answers(self, rules: Iterable[Rule]) -> bool:
         """Can be said what the rules find?"""
@@ -102,6 +106,10 @@ class Known:
         if any(each.why in OF_BUDGET for each in analysis.stopped_in(PLACED)):
             return self.placed_within == limits
         return analysis.largest(PLACED) <= limits.pass_units and analysis.cost(PLACED) <= limits.kernel_units
+
+    def is_usable(self, reading: Reading, rules: Iterable[Rule], limits: Limits) -> bool:
+        """Is it what would be found out of ``reading``, but for where that stands?"""
+        return self.answers(rules) and self.is_placed(limits) and self.stands_as(reading)
 
     def is_judged(self, limits: Limits) -> bool:
         """The same of what the rules find, as far as they have been asked."""
@@ -277,7 +285,12 @@ def _alive(versions: Sequence[ref[Known]]) -> list[Known]:
 
 def _analysed(kernel: Kernel) -> Kernel:
     """What analyses look at of a kernel: where it is launched is not among that."""
-    return replace(analysed(kernel), launches=tuple(each.at(_NOWHERE, 0) for each in kernel.launches))
+    return replace(analysed(kernel), launches=_passed(kernel.launches))
+
+
+def _passed(launches: Iterable[LaunchSite]) -> tuple[LaunchSite, ...]:
+    """The launches but for where they stand in their files."""
+    return tuple(replace(each.at(_NOWHERE, 0), caller=None) for each in launches)
 
 
 @dataclass(frozen=True)
@@ -321,9 +334,7 @@ class Setting:
             stated,
         )
         known = ANALYSES.find(self.cache, key)
-        parts = parts_of(reading.function, reading.around)
-        usable = known is not None and known.answers(rules) and known.is_placed(limits)
-        if known is None or not usable or not known.stands_as(parts):
+        if known is None or not known.is_usable(reading, rules, limits):
             look()
             unit = reading.around.unit
             versions = (
@@ -419,7 +430,7 @@ class Setting:
             return placed if earlier is None else self._measured_before(placed, key, earlier, rules, limits)
         whole = (key, found)
         known = ANALYSES.find(self.cache, whole)
-        if known is not None and known.answers(rules) and known.is_placed(limits):
+        if known is not None and known.is_usable(reading, rules, limits):
             return replace(placed, known=known)
         facts = placed.facts
         kernel = sized(facts.kernel, found)
@@ -440,7 +451,7 @@ class Setting:
         """``placed`` with the registers that it had before it was edited."""
         whole = (key, earlier, "earlier")
         known = ANALYSES.find(self.cache, whole)
-        if known is None or not known.answers(rules) or not known.is_placed(limits):
+        if known is None or not known.is_usable(placed.reading, rules, limits):
             now = Known(as_before(placed.facts, earlier), limits)
             known = ANALYSES.keep(self.cache, whole, now, now.bytes)
         return replace(placed, known=known)

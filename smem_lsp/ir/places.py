@@ -7,8 +7,9 @@ the order of places is that of their numbers."""
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass, replace
+from itertools import tee
 from operator import is_
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
 
@@ -114,6 +115,11 @@ class SourceMap:
                 return self
         return self.translated(Translation.of(self.parts, now, known))
 
+    def keeps_order(self, to: Translation) -> bool:
+        """Do the places follow each other as they do in the text that ``to`` leads to, each apart from the others?"""
+        ends, lines = map(to.end, sorted(self.ends)), map(to.line, sorted(self.lines))
+        return all(one < other for each in (ends, lines) for one, other in _neighbours(each))
+
     def translated(self, to: Translation) -> SourceMap:
         """The map of a kernel that is the same but for ``to``."""
         return SourceMap(
@@ -122,6 +128,12 @@ class SourceMap:
             to.now,
             {name: at if at < 0 else to.offset(at) for name, at in self.names.items()},
         )
+
+
+def _neighbours(values: Iterable[int]) -> Iterator[tuple[int, int]]:
+    first, second = tee(values)
+    next(second, None)
+    return zip(first, second)
 
 
 @record

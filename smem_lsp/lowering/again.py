@@ -252,7 +252,7 @@ def _resumed(
     if new is not function and not _is_called_alike(old, new, words, unit, around):
         return None
     way = _translation(before, known, edit, unit, parts)
-    if way is None:
+    if way is None or not known.kernel.places.keeps_order(way):
         return None
     places = known.kernel.places.translated(way)
     regions = conditional_regions(unit, function.span)

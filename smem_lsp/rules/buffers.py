@@ -10,7 +10,7 @@ from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import SourceText, Span, checkpoint
 from smem_lsp.source.regex import regex
-from smem_lsp.syntax.lexer import comments
+from smem_lsp.syntax.lexer import comments, without_comments
 from smem_lsp.syntax.parse import Function
 
 _NAME = regex(r"(?<![\w.])(?<!->)[^\W\d]\w*")
@@ -90,7 +90,7 @@ def _names(text: str, start: int) -> Mapping[str, Sequence[int]]:
 
 def inactive_names(facts: KernelFacts) -> frozenset[str]:
     """Names in conditional regions of the kernel: their other branches may use them otherwise."""
-    regions = (facts.text(region) for region in facts.kernel.conditional)
+    regions = (without_comments(facts.text(region)) for region in facts.kernel.conditional)
     return frozenset(name for region in regions for name in re.findall(r"\w+", region))
 
 

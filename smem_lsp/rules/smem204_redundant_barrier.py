@@ -76,6 +76,7 @@ from smem_lsp.rules.ground import block
 from smem_lsp.rules.model import Finding, KernelFinding, RemoveBarrier, Severity, kernel_rule
 from smem_lsp.rules.words import Words, said
 from smem_lsp.source.regex import regex
+from smem_lsp.syntax.lexer import without_comments
 
 _HEADER = regex(r"\.(?:cuh|h|hpp|hu|hxx|inl|inc)\Z")
 # what a barrier may be there for without an access that is followed
@@ -103,7 +104,7 @@ def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
         return
     if facts.analysis.flow.values.unwrapped():  # no removal rests on numbers that could wrap
         return
-    texts = [facts.source.slice(part.span) for part in kernel.places.parts]
+    texts = [without_comments(facts.source.slice(part.span)) for part in kernel.places.parts]
     if any(map(_OTHER_ORDER.search, texts)):
         return
     ordered = kernel.volatile_elsewhere or any(map(_MEMORY_ORDER.search, texts))

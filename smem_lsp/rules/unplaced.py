@@ -11,6 +11,7 @@ from smem_lsp.rules.model import placed
 from smem_lsp.rules.places import calls_to, where
 from smem_lsp.rules.words import Words, said
 from smem_lsp.source import Span
+from smem_lsp.syntax.lexer import without_comments
 
 _NOT_OWN = "what lies between stands under `#if`, or comes from a macro"
 
@@ -47,7 +48,7 @@ def _are_in_one_statement(facts: KernelFacts, races: tuple[Race, ...]) -> bool:
     """Is there no end of a statement between the accesses in the kernel's own text?"""
     for race in races:
         spans = sorted(_in_kernel(facts, each) for each in (race.first, race.second))
-        if ";" in facts.source.text[spans[0].end : spans[1].start]:
+        if ";" in without_comments(facts.source.text[spans[0].end : spans[1].start]):
             return False
     return True
 

@@ -221,7 +221,7 @@ def operate(operator: str, left: TypedConstant, right: TypedConstant) -> TypedCo
         x, y = converted(left.n, left.type, a), right.n
         if x is None or y is None or not 0 <= y < a.size * 8:
             return TypedConstant(a)
-        return converted_shift(BINARY[operator](x, y), a)
+        return converted_shift(x << y if operator == "<<" else x >> y, a)
     kind = _common(a, b)
     if kind.kind == "float":
         return TypedConstant(kind, real=_of_reals(operator, left, right, kind))

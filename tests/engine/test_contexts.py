@@ -10,7 +10,7 @@ import pytest
 
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, Within, check
+from smem_lsp.engine import Report, Within, check, forget_files
 from smem_lsp.ir.nodes import Context, Kernel
 from smem_lsp.output.verdicts import lines
 from smem_lsp.source import FileReader
@@ -496,3 +496,33 @@ def test_effort_says_how_many_contexts_are_looked_at() -> None:
         return len(check(TILE, path="tile.cuh", reader=project, config=Config(effort=effort)).kernels)
 
     assert [looked_at(effort) for effort in ("quick", "normal", "thorough")] == [2, 8, 10]
+
+
+SMALL = """\
+#pragma once
+__global__ void k(float* o) {
+  __shared__ float s[64];
+  s[threadIdx.x] = o[threadIdx.x];
+  o[threadIdx.x] = s[63 - threadIdx.x];
+}
+"""
+TOO_LARGE = '#include "k.cuh"\nvoid run(float* p) { k<<<1, 2048>>>(p); }\n'
+
+
+def test_launches_that_come_and_go_are_told_where_they_stand() -> None:
+    """The same launch in another file more, or in one less."""
+    cache, none = Store(), '#include "k.cuh"\n'
+    for first, second in (
+        (TOO_LARGE, TOO_LARGE),
+        (TOO_LARGE, none),
+        (none, TOO_LARGE),
+        (TOO_LARGE, "\n" + TOO_LARGE),
+    ):
+        project = Project({"k.cuh": SMALL, "a.cu": first, "b.cu": second}, {"k.cuh": ["a.cu", "b.cu"]})
+        forget_files()
+        known = check(SMALL, path="k.cuh", reader=project, cache=cache)
+        fresh = check(SMALL, path="k.cuh", reader=project)
+        assert [(each.message, each.span) for each in known.findings] == [
+            (each.message, each.span) for each in fresh.findings
+        ]
+        assert "SMEM505" in {each.code for each in known.findings}

@@ -142,6 +142,48 @@ __global__ void k(float* o) {
         assert told(check(text, cache=cache)) == told(check(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        (EXAMPLES["SMEM204"], "*= 2.0f;", "*= 2.0f;  // once per cluster"),
+        (
+            """\
+__global__ void k(float* o) {
+  __shared__ float s[64];
+  s[threadIdx.x] = o[threadIdx.x] +
+      s[63 - threadIdx.x];
+  o[threadIdx.x] = s[threadIdx.x];
+}
+void go(float* o) { k<<<1, 64>>>(o); }
+""",
+            "+\n",
+            "+  // a; b\n",
+        ),
+        (
+            """\
+__global__ void k(float* o) {
+  __shared__ float s[64];
+  s[threadIdx.x] = o[threadIdx.x];
+#if defined(Q)
+  o[1] = 2;
+#endif
+  o[threadIdx.x] = 1;
+}
+""",
+            "o[1] = 2;",
+            "o[1] = 2;  // s is read",
+        ),
+    ],
+    ids=["names of an order", "end of a statement", "name of an array"],
+)
+def test_no_rule_reads_comments(text: str | None, old: str, new: str) -> None:
+    assert text is not None and old in text
+    messages = [
+        [each.message for each in check(version).findings] for version in (text, text.replace(old, new, 1))
+    ]
+    assert messages[0] == messages[1] != []
+
+
 def test_an_edit_analyses_its_own_kernel_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     # a memory that other tests have not filled: a definition that is forgotten in between is analysed again
     PROCESS.clear()

@@ -13,6 +13,7 @@ from smem_lsp.engine import check
 from smem_lsp.engine.measured import Measured
 from smem_lsp.environment import DiskReader
 from smem_lsp.environment.nvcc import compile_statistics, shared_variables
+from smem_lsp.source.queries import Store
 
 STORAGE = """\
 __global__ void __launch_bounds__(256) k(const float* in, float* out) {
@@ -119,3 +120,20 @@ def test_the_real_one(arch: str) -> None:
     assert kernel.static_bytes == 1236
     plans = {(plan.allocator, len(plan.barriers)): plan.bytes for plan in kernel.plans}
     assert (plans["stack", 0], plans["best", 0], plans["best", 1]) == (1244, 1232, 1188)
+
+
+def test_what_was_measured_is_told_where_functions_change_their_order() -> None:
+    helper = "__device__ float put(float* p, int i) {\n  p[i] = 1;\n  return p[1];\n}\n"
+    kernel = (
+        "__global__ void k(float* o) {\n  __shared__ float s[64];\n  s[threadIdx.x] = o[threadIdx.x];\n"
+        "  o[threadIdx.x] = s[63 - threadIdx.x] + put(s, threadIdx.x);\n}\n"
+    )
+    cache, declared = Store(), "__device__ float put(float*, int);\n"
+    for text in (declared + helper + kernel, declared + kernel + helper, declared + helper + kernel):
+        measured = [Measured([Reported((("s", 256, 4),), 256)], "nvcc") for _ in range(2)]
+        known = check(text, measured=measured[0], cache=cache)
+        fresh = check(text, measured=measured[1])
+        told = [
+            [(each.message, each.span, each.related) for each in report.findings] for report in (known, fresh)
+        ]
+        assert told[0] == told[1] != []

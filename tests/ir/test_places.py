@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.ir.nodes import Access, Kernel, walk
-from smem_lsp.ir.places import At, Numbering, Row, SourceMap, mapped
+from smem_lsp.ir.places import At, Numbering, Row, SourceMap, Translation, mapped
 from smem_lsp.lowering.kernel import build_kernels, source_parts
 from smem_lsp.lowering.numbered import analysed
 from smem_lsp.source import SourceText, Span
@@ -75,6 +75,13 @@ def test_what_does_not_move_with_the_words_around_it_is_told() -> None:
     places = SourceMap(ends=(2 * 5, 2 * 7 + 1, 2 * 9), lines=(1,), parts=only(unit_of(TEXT)).places.parts)
     moved = places.moved(places.parts, {Span(7, 9): Span(40, 42)})
     assert moved.span(At(1, 2)) == Span(40, 42) and moved.ends[0] == places.ends[0]
+
+
+def test_places_that_meet_or_pass_each_other_keep_no_order() -> None:
+    parts = only(unit_of(TEXT)).places.parts
+    places = SourceMap(ends=(2 * 5 + 1, 2 * 7, 2 * 8 + 1, 2 * 9), lines=(4, 2), parts=parts)
+    for start, kept in ((8, True), (40, True), (6, False), (2, False)):
+        assert places.keeps_order(Translation.of(parts, parts, {Span(8, 9): Span(start, start + 1)})) is kept
 
 
 def test_an_end_stays_with_what_it_ends() -> None:

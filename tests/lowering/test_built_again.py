@@ -488,3 +488,24 @@ def test_an_object_is_followed_as_long_as_nothing_else_is_done_with_it(name: str
             helper = f"__device__ void f(float* p, int t) {{ {body} }}\n" if called else ""
             typist.build(f"{helper}{start} {'f(s, t);' if called else f'float* p = s; {body}'} {end}")
         assert use != "float q = 3;" or typist.whole == 2
+
+
+@pytest.mark.parametrize(
+    ("two", "joined"),
+    [
+        ("o[t];\n  float a = {};", "o[t]; int a = {};"),
+        ("o[t];\n  float a = 1.0f +\n    {};", "o[t]; float a = 1.0f + {};"),
+    ],
+)
+def test_lines_that_become_one_are_counted_anew(two: str, joined: str) -> None:
+    cache = Store()
+    for statement in (two.format(1), two.format(2), joined.format(3), joined.format(4), two.format(5)):
+        text = (
+            "__global__ void k(float* o) {\n  __shared__ float s[64];\n  int t = threadIdx.x;\n"
+            f"  s[t] = {statement}\n  o[t] = s[63 - t];\n  __syncthreads();\n  s[t] = 1.0f;\n}}\n"
+        )
+        found = [
+            [(each.message, each.span) for each in report.findings]
+            for report in (check(text, cache=cache), check(text))
+        ]
+        assert found[0] == found[1] != []

@@ -65,6 +65,8 @@ def test_known_types_have_their_size(declaration: str, size: int, align: int) ->
         ("constexpr int N = sizeof(double) * 2;", "float a[N]", 64),
         ("constexpr int N = 7 > 3 ? 8 : 9;", "float a[N]", 32),
         ("constexpr int N = 1 << 4 | 3;", "char a[N]", 19),
+        ("constexpr int N = (int)(((unsigned __int128)1 << 70) >> 64);", "char a[N]", 64),
+        ("constexpr int N = (int)(((__int128)1 << 66) / ((__int128)1 << 60));", "char a[N]", 64),
         ("constexpr unsigned N = 0x10u, M = 010, L = 0b11;", "char a[N + M + L]", 27),
         ("constexpr int N = max(3, 9), M = std::min(4, 2);", "char a[N * M]", 18),
         pytest.param("constexpr int N{12};", "char a[N]", 12),
