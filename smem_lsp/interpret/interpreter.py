@@ -292,11 +292,29 @@ class Interpreter(ABC, Generic[P, V]):
             if head.init is not None:
                 paths = self.parsed(paths, head.init, node.head)
             condition = head.condition if isinstance(head, tree.ForHead) else None
-            endless = isinstance(head, tree.ForHead) and condition is None
+            endless = isinstance(head, tree.ForHead) and condition is None and self._is_seen(node.body)
             loop = Loop(node, node.body, node.head, condition, head, endless=endless)
         after = self.turns(paths, loop)
         self.close_scope(after, (node.hi - 1, node.hi))
         return after
+
+    def _is_seen(self, node: tree.Statement) -> bool:
+        """Are all jumps in sight that leave a loop with this body? One may stand in what is not understood, or in a
+        macro, which may look like a call."""
+        body, waiting = self.frame.body, [node]
+        while waiting:
+            checkpoint()
+            each = waiting.pop()
+            if isinstance(each, tree.Bad | tree.MacroStatement):
+                return False
+            held = tree.chunk_of(each, body.tokens.kinds)
+            parsed = None if held is None else body.chunk(*held)
+            if held is not None and parsed is None:
+                return False
+            if isinstance(each, tree.ExpressionStatement) and _may_be_macro(parsed):
+                return False
+            waiting += tree.inside(each)
+        return True
 
     def _while(self, paths: list[P], node: tree.While | tree.DoWhile) -> list[P]:
         once = isinstance(node, tree.DoWhile)
@@ -308,7 +326,8 @@ class Interpreter(ABC, Generic[P, V]):
         if once and constant == 0:
             after = self.once(paths, node.body)
         else:
-            endless = bool(constant)
+            endless = bool(constant) and self._is_seen(node.body)
+            parsed = None if constant and not endless else parsed
             after = self.turns(
                 paths, Loop(node, node.body, node.condition, parsed, once=once, endless=endless)
             )
@@ -336,6 +355,12 @@ class Interpreter(ABC, Generic[P, V]):
         frame.continues.append(Target(len(frame.blocks)))
         ended = self.statement(paths, body)
         return self.joined([*ended, *frame.continues.pop().paths]), frame.breaks.pop().paths
+
+
+def _may_be_macro(parsed: Any) -> bool:
+    """Is it a call by a name that is written like that of a macro?"""
+    callee = parsed.callee if isinstance(parsed, tree.Call) else None
+    return isinstance(callee, tree.Name) and callee.text.isupper()
 
 
 def _body_of(node: tree.Switch) -> Sequence[tree.Statement]:

@@ -126,6 +126,9 @@ def traces(statements: str) -> set[str]:
         ("for (int i; c(); ++i) a(); b();", {"inti c a ~i b", "inti c ~i b"}),
         ("for (;;) { if (c()) break; a(); } b();", {"c b"}),
         ("while (1) a(); b();", set()),
+        ("for (;;) { if (c()) break; STOP(); } b();", {"b", "c b", "c STOP b"}),
+        ("while (1) { if (c()) STOP(); } b();", {"b", "c b", "c STOP b"}),
+        ("while (1) { MACRO(n) } b();", {"b", "MACRO(n) b"}),
         (
             "switch (s()) { case 1: a(); case 2: b(); break; default: d(); } e();",
             {"s a b e", "s b e", "s d e"},
