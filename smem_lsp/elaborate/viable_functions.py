@@ -18,7 +18,7 @@ from smem_lsp.elaborate.parameters import (
     parameter_types,
 )
 from smem_lsp.elaborate.special_members import constructors, inherits_constructors
-from smem_lsp.elaborate.value_categories import Category, Given, may_bind
+from smem_lsp.elaborate.value_categories import Binding, Category, Given, may_bind
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.entities import Argument, is_open
@@ -100,20 +100,30 @@ def _surely_takes(
     if given.type is None or bound is None:
         return False
     deduced = not own.isdisjoint(parameter.words) or "auto" in parameter.words
-    adds_const = "const" in parameter.words or deduced  # `T` may be `const float`
+    dims = parameter.declarator is not None and bool(parameter.declarator.dims)
     if isinstance(wanted, Pointer) and not bound.reference:
-        marked = parameter.pointers.count("*") == 1 or bool(
-            parameter.declarator and parameter.declarator.dims
+        marked = parameter.pointers.count("*") == 1 or dims
+        return (
+            marked and "volatile" not in parameter.words and _surely_leads(given, parameter, deduced=deduced)
         )
-        if not marked or "volatile" in parameter.words:
-            return False
-        if isinstance(given.type, Pointer):
-            return adds_const and given.type.target is not None
-        return isinstance(given.type, Array) and (adds_const or given.constant is False)
-    if bound.reference and parameter.declarator is not None and parameter.declarator.dims:
-        return isinstance(given.type, Array) and (adds_const or given.constant is False)
+    if bound.reference and dims:
+        return isinstance(given.type, Array) and _surely_leads(given, parameter, deduced=deduced)
     if wanted is None and (not deduced or any(each.templated for each in parameter.names)):
         return False
+    return _surely_binds(given, bound, deduced=deduced)
+
+
+def _surely_leads(given: Given, parameter: Parameter, *, deduced: bool) -> bool:
+    """Does an address or an array surely lead to no more ``const`` than the parameter does? ``deduced``: its type is, so
+    ``T`` may be ``const float``."""
+    adds_const = "const" in parameter.words or deduced
+    if isinstance(given.type, Pointer):
+        return adds_const and given.type.target is not None
+    return isinstance(given.type, Array) and (adds_const or given.constant is False)
+
+
+def _surely_binds(given: Given, bound: Binding, *, deduced: bool) -> bool:
+    """Does a reference surely bind to an argument of its type?"""
     if bound.reference == "&" and not bound.constant:
         return given.category is Category.LVALUE and (deduced or given.constant is False)
     if bound.reference == "&&" and not bound.free:

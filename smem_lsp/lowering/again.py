@@ -252,7 +252,7 @@ def _resumed(
     if new is not function and not _is_called_alike(old, new, words, unit, around):
         return None
     way = _translation(before, known, edit, unit, parts)
-    if way is None or not known.kernel.places.keeps_order(way):
+    if way is None:
         return None
     places = known.kernel.places.translated(way)
     regions = conditional_regions(unit, function.span)
@@ -372,7 +372,7 @@ def _translation(
     before: Version, known: _Resumable, edit: Edit, unit: TranslationUnit, parts: tuple[Function, ...]
 ) -> Translation | None:
     """From the places of the earlier version to those of this one; None where more of the text has changed than the
-    edited statements."""
+    edited statements, or places do not follow each other as they did."""
     edited = before.parts[known.edited], parts[known.edited]
     layouts = _around(*edited, edit)
     if layouts is None:
@@ -386,7 +386,8 @@ def _translation(
     ]
     way = Translation.of(old, now, dict(zip(*words)))
     spans = (Span(way.offset(each.span.start), way.offset(each.span.end, end=True)) for each in old)
-    return way if all(span == new.span for span, new in zip(spans, now)) else None
+    alike = all(span == new.span for span, new in zip(spans, now))
+    return way if alike and known.kernel.places.keeps_order(way) else None
 
 
 def _around(old: Function, new: Function, edit: Edit) -> tuple[Layout, Layout] | None:
