@@ -114,7 +114,7 @@ def _surely_takes(
 
 
 def _surely_leads(given: Given, parameter: Parameter, *, deduced: bool) -> bool:
-    """Does an address or an array surely lead to no more ``const`` than the parameter does? ``deduced``: its type is, so
+    """Does an address or an array surely lead to no more ``const`` than the parameter does? ``deduced``: its type is:
     ``T`` may be ``const float``."""
     adds_const = "const" in parameter.words or deduced
     if isinstance(given.type, Pointer):
