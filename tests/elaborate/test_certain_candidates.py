@@ -50,6 +50,8 @@ WAITS = "{ __syncthreads(); }"
         ),
         ("template <class T> auto put(T x) -> decltype(x.n, void())", "void put(...) {}", "put(3);"),
         ("void put(float& x)", "void put(double x) {}", "put(in[0]);"),
+        ("void put(float& x)", "void put(double x) {}", "put(*(in + t));"),
+        ("void put(float& x)", "void put(double x) {}", "put(*(1 + in - t));"),
     ],
 )
 def test_what_may_be_no_candidate_does_not_win(waits: str, called: str, call: str) -> None:
@@ -70,6 +72,9 @@ def test_what_may_be_no_candidate_does_not_win(waits: str, called: str, call: st
         ("void put(const float& x)", "void put(double x)", "put(1.0f);"),
         ("void put(float (&v)[64])", "void put(const float (&v)[64])", "put(s);"),
         ("void put(const Cell& c)", "void put(float x)", "put(cell);"),
+        ("void put(float& x)", "void put(const double& x)", "put(s[t]);"),
+        ("void put(float& x)", "void put(const double& x)", "put(*(s + t));"),
+        ("void put(float& x)", "void put(const double& x)", "put(*&s[t]);"),
     ],
 )
 def test_what_surely_is_one_wins(waits: str, other: str, call: str) -> None:
@@ -77,3 +82,31 @@ def test_what_surely_is_one_wins(waits: str, other: str, call: str) -> None:
         texts = [f"__device__ {each} {WAITS if each == waits else '{}'}" for each in functions]
         (kernel,) = check(_KERNEL.format(functions="\n".join(texts), call=call)).kernels
         assert kernel.verdict is not None and kernel.verdict.kind.value == "race-free", functions
+
+
+@pytest.mark.parametrize(
+    ("functions", "call"),
+    [
+        ("template <class T> __device__ auto put(T&& x) -> decltype(+x);", "put(s[t]);"),
+        (
+            "struct Kept { const float& r; __device__ Kept(const volatile float& q); };",
+            "Kept kept(s[t / 2]);",
+        ),
+    ],
+)
+def test_what_is_not_in_sight_may_only_read_what_it_is_handed(functions: str, call: str) -> None:
+    """No race is told of it, and no verdict rests on it."""
+    text = f"""
+    {functions}
+    __global__ void k(float* out) {{
+      __shared__ float s[64];
+      const int t = threadIdx.x;
+      const float first = s[63 - t];
+      {call}
+      out[t] = first;
+    }}
+    void host(float* out) {{ k<<<1, 64>>>(out); }}
+    """
+    (kernel,) = check(text).kernels
+    assert kernel.verdict is not None and kernel.verdict.kind.value == "undecided"
+    assert not [each for each in check(text).findings if each.code == "SMEM201"]

@@ -40,6 +40,11 @@ def test_an_error_names_the_program_and_the_line() -> None:
             "struct P { int x, y; };\nP f();\nvoid g() { __shared__ P a[4]; if ((a[1] = f()).x) return; }\n",
             "k:3: a structure that nothing watches: f with a",
         ),
+        (
+            "struct P { int x, y; };\ntemplate <class A, class B> void f(A, B) {}\n"
+            "void g() { __shared__ P a[4]; f(1, a[1]); }\n",
+            "k:3: a structure that nothing watches: f<int, .*P> with ",
+        ),
     ],
 )
 def test_what_is_not_modelled_is_refused(text: str, words: str) -> None:

@@ -13,7 +13,8 @@ _ASSIGNED = re.compile(r"(?<![=!<>+\-*/%&|^])=(?!=)")
 _BEFORE_STATEMENT = re.compile(r"(?:[;{})]|(?<!:):|\belse|\bdo|\bfor\s*\(|^)\s*$")
 _SHARED_NAMES = re.compile(r"\b__shared__\b([^;{}()]*)")
 _LOCATION = re.compile(r"\[([^\s\[\]:]+):(\d+):\d+\] ")
-_CALL = re.compile(r"^\s*(?:(.+?) = )?([\w:.~<>$]+|\S*_\d+) \((.*)\);")
+# The name may have spaces: `f<int, Q>`, `Q::operator int`.
+_CALL = re.compile(r"^\s*(?:(\S+) = )?(\S.*?) \((.*)\);")
 _PLAIN = re.compile(r"[\w$]+(?:\.\d+)?(?:_\d+)?")
 
 

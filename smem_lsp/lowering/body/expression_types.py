@@ -145,7 +145,7 @@ def implied(ctx: Context, callee: tree.Member, scope: LocalScope) -> Given:
     """The object that a member function is called of."""
     if callee.operator == "->":
         return Given(
-            category=Category.LVALUE, constant=value_categories.leads_to_constant(callee.base, scope)
+            category=Category.LVALUE, constant=value_categories.leads_to_constant(ctx, callee.base, scope)
         )
     return value_categories.given(ctx, callee.base, scope)
 

@@ -240,7 +240,10 @@ def _pass_place(
     if passed and _is_element(ctx, loaded):
         _lend_element(ctx, loaded, argument, name)
         return frozenset()
+    first = len(ctx.out.items)
     ctx.access(loaded, AccessKind.UPDATE, argument.lo, argument.hi)
+    if how is _UNSEEN:
+        _may_only_read(ctx, first)
     line = ctx.at.line(argument.lo)
     ctx.buffers.pin(loaded.bases, CauseKind.PASSED, line, name, within=loaded.within)
     for buffer in sorted(loaded.bases):
@@ -320,13 +323,18 @@ def _lend_element(ctx: Context, place: Ref, argument: tree.Expr, name: str) -> N
     template can know what it does beyond that: it is taken to touch nothing else, and to keep no address."""
     first = len(ctx.out.items)
     ctx.access(place, AccessKind.UPDATE, argument.lo, argument.hi, plain=True)
-    for number in range(first, len(ctx.out.items)):
-        item = ctx.out.items[number]
-        if isinstance(item, Access):
-            ctx.out.items[number] = replace(item, guess=True)  # it may only read
+    _may_only_read(ctx, first)
     line = ctx.at.line(argument.lo)
     ctx.buffers.pin(place.bases, CauseKind.PASSED, line, name, seen=True, within=place.within)
     ctx.limits.note(CauseKind.TOUCHES_ONLY, None, name)
+
+
+def _may_only_read(ctx: Context, first: int) -> None:
+    """Of the accesses from the item ``first`` on it is not known that they write."""
+    for number in range(first, len(ctx.out.items)):
+        item = ctx.out.items[number]
+        if isinstance(item, Access):
+            ctx.out.items[number] = replace(item, guess=True)
 
 
 def _is_constant(argument: tree.Expr, scope: LocalScope) -> bool:

@@ -20,7 +20,7 @@ from smem_lsp.lowering.state.shared_answers import Key, shared
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.template_header import template_parameters
-from smem_lsp.semantics.types import Array, Pointer, Record, Reference
+from smem_lsp.semantics.types import Array, Pointer, Record, Reference, is_number
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
@@ -103,7 +103,7 @@ def _of_name(ctx: Context, expr: tree.Name, scope: LocalScope) -> Given:
 
 def _of_member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Given:
     if expr.operator == "->":
-        return replace(_PLACE, constant=leads_to_constant(expr.base, scope))
+        return replace(_PLACE, constant=leads_to_constant(ctx, expr.base, scope))
     base = _category(ctx, expr.base, scope)
     found = designated(ctx, expr, scope)
     own = Given(
@@ -115,11 +115,23 @@ def _of_member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Given:
     return own
 
 
-def leads_to_constant(pointer: tree.Expr, scope: LocalScope) -> bool | None:
+def leads_to_constant(ctx: Context, pointer: tree.Expr, scope: LocalScope) -> bool | None:
     """Is what an address leads to ``const``? None: not known."""
-    this = scope.lookup(pointer.text) if isinstance(pointer, tree.Name) else None
-    if isinstance(this, This):
-        return this.constant
+    checkpoint()
+    match pointer:
+        case tree.Name():
+            meaning = scope.lookup(pointer.text)
+            if isinstance(meaning, This):
+                return meaning.constant
+            if isinstance(meaning, BufferName):
+                return _of_name(ctx, pointer, scope).constant
+        case tree.Unary(operator="&"):
+            return _category(ctx, pointer.operand, scope).constant
+        case tree.Binary(operator="+" | "-"):
+            for one, other in ((pointer.left, pointer.right), (pointer.right, pointer.left)):
+                kinds = [expression_types.of(ctx, each, scope) for each in (one, other)]
+                if isinstance(kinds[0], Pointer | Array) and is_number(kinds[1]):
+                    return leads_to_constant(ctx, one, scope)
     found = pointed_to(pointer, scope)
     return None if found is None else found.constant or found.only_read
 
@@ -212,11 +224,13 @@ def _of_operator(ctx: Context, expr: Operation, scope: LocalScope) -> Given:
         case tree.Binary(operator=","):
             return _category(ctx, expr.right, scope)
         case tree.Index():
-            base = _category(ctx, expr.base, scope)
-            return (
-                base if isinstance(kinds[0], Array) else _PLACE if isinstance(kinds[0], Pointer) else _UNKNOWN
-            )
-        case tree.Assign() | tree.Unary(operator="*"):
+            if isinstance(kinds[0], Array):
+                return _category(ctx, expr.base, scope)
+            constant = leads_to_constant(ctx, expr.base, scope)
+            return replace(_PLACE, constant=constant) if isinstance(kinds[0], Pointer) else _UNKNOWN
+        case tree.Unary(operator="*"):
+            return replace(_PLACE, constant=leads_to_constant(ctx, expr.operand, scope))
+        case tree.Assign():
             return _PLACE
         case tree.Unary(operator="++" | "--"):
             return _category(ctx, expr.operand, scope)
