@@ -11,7 +11,7 @@ from smem_lsp.allocation.plan import Plan
 from smem_lsp.allocation.validate import validate
 from smem_lsp.analysis.banks.rows import in_rows
 from smem_lsp.analysis.storage.dynamic_ranges import Partition, partition_of
-from smem_lsp.analysis.values.sums import sum_of
+from smem_lsp.analysis.values.sums import sum_of, text_of
 from smem_lsp.engine.measured import Measured, broken_promise, is_covered, lost
 from smem_lsp.engine.report import Report
 from smem_lsp.facts.partition import PartitionLayouts
@@ -135,7 +135,11 @@ def _misplaced_in_terms(remedy: MoveTermRanges, facts: KernelFacts, now: KernelF
         before, passed = (
             None if site.dynamic is None else sum_of(site.dynamic.value, {}) for site in (one, other)
         )
-        if before is None or passed is None or not set(plan.symbols) <= {s for p in before for s in p}:
+        if (
+            before is None
+            or passed is None
+            or not set(plan.symbols) <= {text_of(s) for p in before for s in p}
+        ):
             continue  # not said in the words of the kernel
         if before != passed and added(before, passed, -1) != plan.saved:
             return f"the launch at {one.place} would pass other bytes"

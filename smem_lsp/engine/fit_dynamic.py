@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from smem_lsp.analysis.values.sums import number_of, passed_by, sizes_of
+from smem_lsp.ir.host_terms import symbols_of
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import listed
@@ -64,7 +65,7 @@ def not_passed(facts: KernelFacts, passed: Mapping[str, int]) -> str | None:
     known = [each for each in totals if each is not None]
     if not known or len(known) < len(totals):
         return "no launch in sight passes dynamic bytes in terms of the kernel's parameters"
-    symbols = {symbol for total in known for product in total for symbol in product}
+    symbols = {symbol.name for total in known for symbol in symbols_of(total)}
     if not symbols & passed.keys():
         return f"the bytes that the launches pass do not depend on {names}"
     if None in facts.kernel.passed:

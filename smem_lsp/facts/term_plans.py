@@ -21,12 +21,13 @@ from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, TermRange
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.values.block_shape import dims_of
 from smem_lsp.analysis.values.pointer_ranges import assignments
-from smem_lsp.analysis.values.sums import Sum, larger, passed_by, spelled, subtracts, sum_of, symbols_of
+from smem_lsp.analysis.values.sums import larger, may_be_negative, passed_by, spelled, sum_of, text_of
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.facts.layouts import Candidate, curve_of
 from smem_lsp.facts.refills import of_parts
 from smem_lsp.ir.causes import Cause, CauseKind
+from smem_lsp.ir.host_terms import Atom, Sum, Symbol, symbols_of
 from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, walk
 from smem_lsp.ir.values import Op, Operator
 from smem_lsp.source import checkpoint, record
@@ -108,13 +109,9 @@ class TermPlan:
     @property
     def symbols(self) -> tuple[str, ...]:
         """That these are made of, and of these what may be negative though no parameter is."""
-        found: set[str] = set()
-        for name in {symbol for total in self.decisive for product in total for symbol in product}:
-            atom = self.partition.atoms.get(name)
-            found.update([name] if atom is None else symbols_of(atom))
-            if atom is not None and subtracts(atom):
-                found.add(name)
-        return tuple(sorted(found))
+        atoms = {atom for total in self.decisive for product in total for atom in product}
+        found = {each.name for total in self.decisive for each in symbols_of(total)}
+        return tuple(sorted(found.union(text_of(each) for each in atoms if may_be_negative(each))))
 
 
 def plans_in_terms(partition: TermPartition, flow: DataFlow) -> tuple[TermPlan, ...]:
@@ -176,7 +173,7 @@ def _last_size(
             known.insert(next(smaller, len(known)), each)
     for each in known:
         end = added(last.begin, each)
-        if all(stays_between(asker, access, last.begin, end, partition.atoms) for access in accesses):
+        if all(stays_between(asker, access, last.begin, end) for access in accesses):
             return each
     return None
 
@@ -210,7 +207,7 @@ def _doubt(
         end = None if size is None else added(each.begin, size)
         for access in through[each.index]:
             checkpoint()
-            if not stays_between(asker, access, each.begin, end, partition.atoms):
+            if not stays_between(asker, access, each.begin, end):
                 return Cause(CauseKind.LEAVES_RANGE, access.line, (each.name,))
     return None
 
@@ -238,7 +235,12 @@ def _curve(partition: TermPartition, flow: DataFlow, sizes: _Sizes) -> tuple[Can
 
 
 def _sampled(total: Sum) -> int:
-    return evaluated(total, lambda symbol: _OF_BLOCK if symbol.startswith("blockDim.") else _SAMPLE)
+    return evaluated(total, _sample)
+
+
+def _sample(atom: Atom) -> int:
+    of_block = isinstance(atom, Symbol) and atom.name.startswith("blockDim.")
+    return _OF_BLOCK if of_block else _SAMPLE
 
 
 def _columns(

@@ -14,10 +14,11 @@ from smem_lsp.analysis.decision.verdict import asker_of
 from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, TermRange
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.values.block_shape import dims_of
-from smem_lsp.analysis.values.sums import Sum, sum_of, total_of
+from smem_lsp.analysis.values.sums import sum_of, total_of
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.facts.refills import of_parts
+from smem_lsp.ir.host_terms import Sum
 from smem_lsp.ir.nodes import Access, Kernel, walk
 from smem_lsp.source import checkpoint, record
 from smem_lsp.terms.polynomial import added, is_nonnegative
@@ -98,9 +99,7 @@ def _apart(partition: TermPartition, groups: _Groups, passed: Sum, flow: DataFlo
         for group in groups[each.index][1:]:
             own = [node for node in accesses if partition.through[node.point] in group]
             end = None if each.size is None else added(each.begin, each.size)
-            within = end is not None and all(
-                stays_between(asker, access, each.begin, end, partition.atoms) for access in own
-            )
+            within = end is not None and all(stays_between(asker, access, each.begin, end) for access in own)
             moving.append(TermPurpose(group, each, each.size if within and each.size is not None else rest))
     staying = tuple(own[0][0] for own in groups.values() if len(own) > 1)
     return TermPurposes(partition, staying, tuple(moving), passed)

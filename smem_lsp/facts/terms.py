@@ -9,10 +9,11 @@ from smem_lsp.analysis.dataflow.interference import interference, relate
 from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, TermRange
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.sums import Sum, larger, passed_by, spelled, total_of
+from smem_lsp.analysis.values.sums import larger, passed_by, spelled, total_of
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.facts.refills import of_parts
+from smem_lsp.ir.host_terms import Sum
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass

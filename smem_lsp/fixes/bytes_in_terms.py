@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from smem_lsp.analysis.values.sums import Sum, spelled
+from smem_lsp.analysis.values.sums import spelled
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.term_purposes import TermPurposes
 from smem_lsp.fixes.launches import arguments_of, asks_for_bytes, configuration, initializer_of, limits_of
-from smem_lsp.ir.host_terms import HostTerm, apply, constant, named, plus, replaced, substituted
+from smem_lsp.ir.host_terms import HostTerm, Sum, named, of_sum, plus, replaced, symbols_of
 from smem_lsp.ir.nodes import LaunchSite
-from smem_lsp.ir.values import Const, Op, Sym, Value
 from smem_lsp.source import Span, TextEdit, checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.lexer import lex
@@ -117,9 +116,7 @@ def _counted(unit: TranslationUnit, kernel: Function, launch: LaunchSite) -> _Co
 
 def _fewer(place: _Counted, plan: TermPlan, symbols: Symbols) -> tuple[TextEdit, set[str]] | str:
     """The edit of what a launch passes, and the numbers that may not be negative; in words why there is none."""
-    most, fewer = (
-        _on_the_host(total, place.given, plan.partition.atoms) for total in (plan.before, plan.saved)
-    )
+    most, fewer = (_on_the_host(total, place.given) for total in (plan.before, plan.saved))
     passed = value_of_text(place.text, symbols)
     spare = None if passed is None or most is None else plus(passed, most, times=-1)
     if fewer is None or spare is None:
@@ -135,10 +132,7 @@ def _fewer(place: _Counted, plan: TermPlan, symbols: Symbols) -> tuple[TextEdit,
 def _more(place: _Counted, purposes: TermPurposes, symbols: Symbols) -> tuple[TextEdit, set[str]] | str:
     """The same for a launch that passes what the purposes share: some times as much, or more by a part of it."""
     passed = value_of_text(place.text, symbols)
-    totals = (
-        _on_the_host(total, place.given, purposes.partition.atoms)
-        for total in (purposes.passed, purposes.more)
-    )
+    totals = (_on_the_host(total, place.given) for total in (purposes.passed, purposes.more))
     now, more = totals
     if passed is None or more is None or passed != now:
         return _NOT_KNOWN
@@ -192,17 +186,7 @@ def _is_of_launch(launch: LaunchSite, given: Mapping[str, HostTerm], text: str, 
     return same and plain[0] == value_of_text(text, symbols)
 
 
-def _on_the_host(total: Sum, given: Mapping[str, HostTerm], atoms: Mapping[str, Value]) -> HostTerm | None:
+def _on_the_host(total: Sum, given: Mapping[str, HostTerm]) -> HostTerm | None:
     """``total`` as the launch counts it."""
-    return substituted(total, lambda name: _value(atoms.get(name) or Sym(name), given))
-
-
-def _value(value: Value, given: Mapping[str, HostTerm]) -> HostTerm | None:
-    if isinstance(value, Const):
-        return constant(value.n)
-    if isinstance(value, Sym):
-        return given.get(value.name)
-    if not isinstance(value, Op) or len(value.args) != 2:
-        return None
-    left, right = (_value(each, given) for each in value.args)
-    return None if left is None or right is None else apply(value.operator.spelling, left, right)
+    known = {symbol: given[symbol.name] for symbol in symbols_of(total) if symbol.name in given}
+    return replaced(of_sum(total), known) if known.keys() >= set(symbols_of(total)) else None

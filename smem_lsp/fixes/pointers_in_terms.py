@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from smem_lsp.analysis.decision.inside import is_plain
-from smem_lsp.analysis.values.sums import Sum
+from smem_lsp.analysis.values.sums import text_of
 from smem_lsp.fixes.declarations import Refused, with_comments
 from smem_lsp.fixes.local_pointers import LocalPointer, address, carried, require_unconditional
+from smem_lsp.ir.host_terms import Sum
 from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.source import SourceText, TextEdit, checkpoint
 from smem_lsp.syntax.parse import Function, TranslationUnit
@@ -57,7 +58,8 @@ def _count(base: Buffer, begin: Sum) -> str | None:
     if not size or not is_nonnegative(begin) or not is_plain(begin) or any(n % size for n in begin.values()):
         return None
     parts = []
-    for product, n in sorted(begin.items(), key=lambda each: (not each[0], each[0])):
-        factors = [*(() if n == size and product else (str(n // size),)), *product]
+    named = [(sorted(map(text_of, product)), n) for product, n in begin.items()]
+    for names, n in sorted(named, key=lambda each: (not each[0], each[0])):
+        factors = [*(() if n == size and names else (str(n // size),)), *names]
         parts.append(" * ".join(factors))
     return " + ".join(parts)

@@ -6,7 +6,7 @@ kernel has, too. Whoever offers the fix checks the edited text again: each point
 
 from __future__ import annotations
 
-from smem_lsp.analysis.values.sums import Sum, spelled
+from smem_lsp.analysis.values.sums import spelled, text_of
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.fixes.barriers import insert_barriers
 from smem_lsp.fixes.bytes_in_terms import fewer_bytes_in_terms
@@ -18,6 +18,7 @@ from smem_lsp.fixes.local_pointers import (
 )
 from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.fixes.pointers_in_terms import function_of, moved_in_terms
+from smem_lsp.ir.host_terms import Sum
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.cause_words import on_line
 from smem_lsp.rules.facts import KernelFacts
@@ -133,7 +134,7 @@ def _assumed(natural: frozenset[str], *, fits: bool) -> list[str]:
 def _are_small(plan: TermPlan) -> bool:
     """Are they sizes of the block, times a number, so that none overflows?"""
     return all(
-        len(product) < 2 and n <= _SMALL and all(each.startswith("blockDim.") for each in product)
+        len(product) < 2 and n <= _SMALL and all(text_of(each).startswith("blockDim.") for each in product)
         for total in plan.decisive
         for product, n in total.items()
     )

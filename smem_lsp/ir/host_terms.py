@@ -6,15 +6,13 @@ multiplied out. Equal terms are equal numbers, as long as host arithmetic does n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
 
-from smem_lsp.ir.values import Const, Op, Operator, Value, operation, operator_of
+from smem_lsp.ir.values import Const, Op, Operator, Reading, Value, operation, operator_of
 from smem_lsp.source import record
 from smem_lsp.source.integers import applied
 from smem_lsp.terms import polynomial
-
-A = TypeVar("A", bound=Hashable)
 
 
 @record
@@ -31,10 +29,12 @@ class Symbol:
 
 @record
 class Applied:
-    """``operator`` applied to operands: one of C, or ``min`` and ``max``."""
+    """``operator`` applied to operands: one of C, or ``min`` and ``max``; in kernels a function ``f()``, or what stands
+    in an array, too. ``reading``: the type of the operands of an operator in ``READS``."""
 
     operator: str
     operands: tuple[HostTerm, ...]
+    reading: Reading = field(default=Reading.UNKNOWN, compare=False)
 
     def __str__(self) -> str:
         if self.operator in ("min", "max"):
@@ -44,6 +44,8 @@ class Applied:
 
 Atom = Symbol | Applied
 Product = tuple[Atom, ...]  # sorted; empty: 1
+Sum = Mapping[Product, int]
+"""A polynomial over atoms: a term on the way."""
 
 
 @record(deep=True)
@@ -71,7 +73,7 @@ class HostTerm:
     @property
     def symbols(self) -> frozenset[Symbol]:
         """All symbols in it."""
-        return frozenset(_symbols(self))
+        return frozenset(symbols_of(dict(self.products)))
 
     def __str__(self) -> str:
         """As C spells it: ``4 * tile + 32``."""
@@ -104,7 +106,7 @@ def plus(left: HostTerm, right: HostTerm, *, times: int = 1) -> HostTerm | None:
 
 def multiplied(left: HostTerm, right: HostTerm) -> HostTerm | None:
     """``left * right``; None if it is too long."""
-    return _made(polynomial.multiplied(dict(left.products), dict(right.products), _joined))
+    return _made(polynomial.multiplied(dict(left.products), dict(right.products), joined))
 
 
 def divided(term: HostTerm, by: HostTerm) -> HostTerm | None:
@@ -115,7 +117,7 @@ def divided(term: HostTerm, by: HostTerm) -> HostTerm | None:
 def apply(operator: str, left: HostTerm, right: HostTerm) -> HostTerm | None:
     """``left operator right`` in C's integers, ``min`` or ``max``; None if it has no value that is known to exist."""
     a, b = left.number, right.number
-    found = polynomial.of_operation(operator, (dict(left.products), dict(right.products)), (), _joined)
+    found = polynomial.of_operation(operator, (dict(left.products), dict(right.products)), (), joined)
     if found is not None or operator == "*":
         return _made(found)
     if (operator in ("min", "max") and left == right) or (operator == "/" and b == 1):
@@ -145,7 +147,7 @@ def replaced(term: HostTerm, symbols: Mapping[Symbol, HostTerm]) -> HostTerm | N
     """The term with symbols replaced by terms; None if it is too long or has no value."""
     if not symbols or symbols.keys().isdisjoint(term.symbols):
         return term
-    return substituted(dict(term.products), lambda atom: _replaced_atom(atom, symbols))
+    return _substituted(term, lambda atom: _replaced_atom(atom, symbols))
 
 
 def rewritten(term: HostTerm, known: Mapping[HostTerm, HostTerm]) -> HostTerm | None:
@@ -153,33 +155,36 @@ def rewritten(term: HostTerm, known: Mapping[HostTerm, HostTerm]) -> HostTerm | 
     long or has no value."""
     if term in known or term.number is not None:
         return known.get(term, term)
-    return substituted(dict(term.products), lambda atom: _rewritten_atom(atom, known))
+    return _substituted(term, lambda atom: _rewritten_atom(atom, known))
 
 
-def substituted(total: Mapping[tuple[A, ...], int], value: Callable[[A], HostTerm | None]) -> HostTerm | None:
-    """A polynomial with each of its atoms replaced by a term; None: one has no value, or it is too long."""
+def _substituted(term: HostTerm, value: Callable[[Atom], HostTerm | None]) -> HostTerm | None:
+    """With each atom replaced by a term; None: one has no value, or it is too long."""
 
-    def products_of(atom: A) -> Mapping[Product, int] | None:
+    def products_of(atom: Atom) -> Sum | None:
         found = value(atom)
         return None if found is None else dict(found.products)
 
-    return _made(polynomial.substituted(total, products_of, (), _joined))
+    return _made(polynomial.substituted(dict(term.products), products_of, (), joined))
 
 
 def _rewritten_atom(atom: Atom, known: Mapping[HostTerm, HostTerm]) -> HostTerm | None:
     found = known.get(_of_atom(atom))
     if found is not None or isinstance(atom, Symbol):
         return found
-    left, right = (rewritten(operand, known) for operand in atom.operands)
-    return None if left is None or right is None else apply(atom.operator, left, right)
+    return _applied(atom, [rewritten(operand, known) for operand in atom.operands])
 
 
 def _replaced_atom(atom: Atom, symbols: Mapping[Symbol, HostTerm]) -> HostTerm | None:
     if isinstance(atom, Symbol):
         return symbols.get(atom) or _of_atom(atom)
-    operands = [replaced(operand, symbols) for operand in atom.operands]
-    left, right = operands
-    return None if left is None or right is None else apply(atom.operator, left, right)
+    return _applied(atom, [replaced(operand, symbols) for operand in atom.operands])
+
+
+def _applied(atom: Applied, operands: Sequence[HostTerm | None]) -> HostTerm | None:
+    """An operation of other operands; None: one is missing, or the operator is none of two."""
+    known = [each for each in operands if each is not None]
+    return apply(atom.operator, *known) if len(known) == len(operands) == 2 else None
 
 
 def value_of(term: HostTerm, meaning: Callable[[Symbol], Value | None]) -> Value | None:
@@ -213,24 +218,30 @@ def _of_atom(atom: Atom) -> HostTerm:
     return HostTerm((((atom,), 1),))
 
 
-def _joined(one: Product, other: Product) -> Product:
+def of_sum(total: Sum) -> HostTerm:
+    return HostTerm(tuple(sorted(total.items(), key=repr) if len(total) > 1 else total.items()))
+
+
+def joined(one: Product, other: Product) -> Product:
+    """The product of two products."""
     return tuple(sorted((*one, *other), key=repr)) if one and other else one or other
 
 
 def _made(counts: Mapping[Product, int] | None) -> HostTerm | None:
     if counts is None or len(counts) > polynomial.MOST_PRODUCTS:
         return None
-    return HostTerm(tuple(sorted(counts.items(), key=repr) if len(counts) > 1 else counts.items()))
+    return of_sum(counts)
 
 
-def _symbols(term: HostTerm) -> Iterator[Symbol]:
-    for product, _ in term.products:
+def symbols_of(total: Sum) -> Iterator[Symbol]:
+    """All symbols in a polynomial."""
+    for product in total:
         for atom in product:
             if isinstance(atom, Symbol):
                 yield atom
             else:
                 for operand in atom.operands:
-                    yield from _symbols(operand)
+                    yield from symbols_of(dict(operand.products))
 
 
 def _operand(term: HostTerm) -> str:

@@ -12,11 +12,12 @@ from dataclasses import field, replace
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.storage.ranges_in_terms import TermPartition
-from smem_lsp.analysis.values.sums import Sum, number_of, spelled
+from smem_lsp.analysis.values.sums import number_of, spelled, text_of
 from smem_lsp.facts.layouts import Layouts
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.terms import passed_in_terms
 from smem_lsp.ir.causes import Cause
+from smem_lsp.ir.host_terms import Sum
 from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.output.map_layouts import MapLayout, Part, layouts_beside
 from smem_lsp.rules.cause_words import on_line
@@ -58,7 +59,9 @@ def term_map(facts: KernelFacts) -> TermMap | None:
         return None
     plans = facts.term_plans
     partition = found.partition
-    symbols = sorted({each for total in _sums(partition, plans) for product in total for each in product})
+    symbols = sorted(
+        {text_of(each) for total in _sums(partition, plans) for product in total for each in product}
+    )
     for attempt in range(_MOST_TRIES):
         checkpoint()
         places = enumerate(symbols)

@@ -6,17 +6,16 @@ no number to overflow: whoever rests on the answer says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 
 from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.conditions import Condition
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.formulas import Formula, either, negated
 from smem_lsp.analysis.decision.question import Asker
-from smem_lsp.analysis.values.sums import Sum, symbols_of
 from smem_lsp.analysis.values.terms import Table, Term
+from smem_lsp.ir.host_terms import Atom, Sum, Symbol, symbols_of
 from smem_lsp.ir.nodes import Access
-from smem_lsp.ir.values import Const, Op, Sym, Value
 from smem_lsp.source import record
 from smem_lsp.source.regex import regex
 
@@ -27,29 +26,22 @@ _SYMBOL = regex(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 def is_plain(total: Sum) -> bool:
     """Is it made of nothing but parameters, their members, and the size of the block?"""
-    return all(_SYMBOL.fullmatch(symbol) for product in total for symbol in product)
+    return all(isinstance(atom, Symbol) and _is_spelled(atom) for product in total for atom in product)
 
 
-def stays_between(
-    asker: Asker, access: Access, begin: Sum, end: Sum | None, atoms: Mapping[str, Value]
-) -> bool:
+def stays_between(asker: Asker, access: Access, begin: Sum, end: Sum | None) -> bool:
     """Does it touch no byte in front of ``begin``, and none from ``end`` on (None: it may), both in bytes from the
-    start of the array? ``atoms``: what a name in the sums stands for, if it is no parameter. False: that is not
-    proved."""
+    start of the array? False: that is not proved."""
     buffer, values = asker.of.kernel.buffers[access.buffer], asker.of.values
     start, width = values.offset(access, buffer), access.width or buffer.element_bytes
     if start is None or not width or not _is_one_piece(access):
         return False
     bounds = [total for total in (begin, end) if total is not None]
-    names = sorted({symbol for total in bounds for product in total for symbol in product})
-    if not all(name in atoms or _SYMBOL.fullmatch(name) for name in names):
+    sizes = _sizes(values.table, bounds)
+    if sizes is None:
         return False
-    sizes = {
-        name: _value(values.table, atoms[name]) if name in atoms else values.table.sym(name) for name in names
-    }
-    natural = _made_of(values.table, sizes, atoms)
-    terms = [_term(values.table, total, sizes) for total in bounds]
-    touched = _Touched(start, width, terms, natural)
+    terms = [_term(values.table, total) for total in bounds]
+    touched = _Touched(start, width, terms, sizes)
     for loose in (True, False):
         encoder = asker.encoder(loose=loose)
         asked = touched.outside(encoder, asker.of.positions[access.point].conditions)
@@ -66,10 +58,27 @@ def _is_one_piece(access: Access) -> bool:
     return not (several or access.guess or access.strayed or access.asynchronous)
 
 
-def _made_of(table: Table, sizes: Mapping[str, Term], atoms: Mapping[str, Value]) -> list[Term]:
-    """The sizes that stand for names, and the parameters that ``atoms`` make some of them of."""
-    inner = (table.sym(each) for name in sizes if name in atoms for each in symbols_of(atoms[name]))
-    return sorted({*sizes.values(), *inner}, key=lambda each: each.serial)
+def _sizes(table: Table, bounds: Sequence[Sum]) -> list[Term] | None:
+    """The parameters and the atoms that sums are made of, all of them sizes; None: a solver has no term for one."""
+    names = {symbol for total in bounds for symbol in symbols_of(total)}
+    atoms = {atom for total in bounds for product in total for atom in product}
+    if not all(map(_is_spelled, names)) or not all(map(_has_term, atoms)):
+        return None
+    return sorted({_of_atom(table, each) for each in (*names, *atoms)}, key=lambda each: each.serial)
+
+
+def _is_spelled(symbol: Symbol) -> bool:
+    return _SYMBOL.fullmatch(symbol.name) is not None
+
+
+_OPERATORS = frozenset(("/", "%", ">>", "&", "<<", "~"))
+
+
+def _has_term(atom: Atom) -> bool:
+    if isinstance(atom, Symbol):
+        return True
+    inner = (each for operand in atom.operands for product, _ in operand.products for each in product)
+    return atom.operator in _OPERATORS and all(map(_has_term, inner))
 
 
 @record
@@ -95,22 +104,18 @@ class _Touched:
         return [*known, *encoder.side, leaves]
 
 
-def _term(table: Table, total: Sum, sizes: Mapping[str, Term]) -> Term:
+def _term(table: Table, total: Sum) -> Term:
     found = table.const(0)
-    for product, count in sorted(total.items()):
+    for product, count in sorted(total.items(), key=repr):
         part = table.const(count)
-        for symbol in product:
-            part = table.op("*", part, sizes[symbol])
+        for atom in product:
+            part = table.op("*", part, _of_atom(table, atom))
         found = table.op("+", found, part)
     return found
 
 
-def _value(table: Table, value: Value) -> Term:
-    """A value that is made of parameters."""
-    if isinstance(value, Const):
-        return table.const(value.n)
-    if isinstance(value, Op):
-        args = (_value(table, each) for each in value.args)
-        return table.op(value.operator.spelling, *args, reading=value.reading)
-    assert isinstance(value, Sym)
-    return table.sym(value.name)
+def _of_atom(table: Table, atom: Atom) -> Term:
+    if isinstance(atom, Symbol):
+        return table.sym(atom.name)
+    operands = (_term(table, dict(each.products)) for each in atom.operands)
+    return table.op(atom.operator, *operands, reading=atom.reading)

@@ -22,8 +22,9 @@ from smem_lsp.analysis.values.pointer_ranges import (
     pointer_name,
     pointers_in,
 )
-from smem_lsp.analysis.values.sums import Sum, atoms_of, fixed_part, spelled, sum_of
+from smem_lsp.analysis.values.sums import fixed_part, spelled, sum_of
 from smem_lsp.ir.causes import Cause, CauseKind
+from smem_lsp.ir.host_terms import Sum
 from smem_lsp.ir.nodes import Access, Branch, Buffer, Kernel, Loop, Node, Seq, walk
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Unknown, Value, Var, operation, parts_of
 from smem_lsp.source import checkpoint, record
@@ -47,15 +48,13 @@ class TermRange:
 class TermPartition:
     """``base``: the buffer that the ranges are in; ``of``: access (its point) -> range (its index); ``starts``: access
     -> the pointer that it goes through, and where that begins; ``through``: the last one on the way that the kernel
-    declares, which may be a copy of that; ``atoms``: what stands for itself in the sums;
-    ``stays``: no range shares bytes, because something keeps an address of one, copies land beside the thread, or one
-    holds an object whose layout is not known."""
+    declares, which may be a copy of that; ``stays``: no range shares bytes, because something keeps an address of one,
+    copies land beside the thread, or one holds an object whose layout is not known."""
 
     base: int
     ranges: tuple[TermRange, ...]
     of: Mapping[int, int]
     starts: Mapping[int, tuple[str, Sum]]
-    atoms: Mapping[str, Value]
     stays: bool = False
     through: Mapping[int, str] = field(default_factory=dict)
     doubts: tuple[Cause, ...] = ()  # accesses of which only the assumption says where they end
@@ -127,13 +126,12 @@ def partition_in_terms(
         return ()
     of = {point: _range_at(ranges, each.least).index for point, each in begins.items()}
     starts = {point: (each.name, each.begin) for point, each in begins.items()}
-    atoms = _atoms(begins.values(), accesses, assigned)
     for point, (low, _) in described.items():
         named = _range_at(ranges, {(): low})
         of[point] = named.index
         starts[point] = named.name, named.begin
     through = {point: each.through for point, each in begins.items()}
-    return TermPartition(min(dynamic), ranges, of, starts, atoms, _keep_bytes(dynamic, accesses), through)
+    return TermPartition(min(dynamic), ranges, of, starts, _keep_bytes(dynamic, accesses), through)
 
 
 def _ranges(first: int, ordered: Sequence[tuple[Sum, str]]) -> Iterator[TermRange]:
@@ -141,16 +139,6 @@ def _ranges(first: int, ordered: Sequence[tuple[Sum, str]]) -> Iterator[TermRang
     ends = [*(begin for begin, _ in ordered[1:]), None]
     for index, ((begin, name), end) in enumerate(zip(ordered, ends), first):
         yield TermRange(index, name, begin, None if end is None else added(end, begin, -1))
-
-
-def _atoms(
-    begins: Iterable[_Start], accesses: Iterable[Access], assigned: Mapping[int, list[Value]]
-) -> Mapping[str, Value]:
-    """What stands for itself in the starts."""
-    given = [values[0] for values in assigned.values() if len(values) == 1]
-    made = [*given, *(each.offset for each in accesses if each.offset is not None)]
-    named = {symbol for each in begins for product in each.begin for symbol in product}
-    return {text: atom for value in made for text, atom in atoms_of(value, assigned) if text in named}
 
 
 def _keep_bytes(dynamic: Dynamic, accesses: Iterable[Access]) -> bool:

@@ -1,28 +1,25 @@
 """Byte counts in terms: sums of products of a kernel's symbols, as ``4·n + 8·n·m``.
 
-A symbol is a parameter, a size of the block, a member of a parameter, or what cannot be written as a sum of these, such
-as ``(n + 31) / 32``, by its text. All are taken as sizes: not negative, and small enough that nothing overflows.
+A symbol is a parameter, a size of the block, or a member of a parameter; what cannot be written as a sum of these, such
+as ``(n + 31) / 32``, is an atom, too. All are taken as sizes: not negative, and small enough that nothing overflows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
+from smem_lsp.ir.host_terms import Applied, Atom, Product, Sum, Symbol, joined, of_sum
 from smem_lsp.ir.nodes import Dims, LaunchSite
 from smem_lsp.ir.values import OF_ADDRESS, Const, Op, Operator, Sym, Value, Var
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import BINARY, applied
 from smem_lsp.terms.polynomial import (
     added,
-    evaluated,
     is_nonnegative,
-    names_joined,
     number,
     of_operation,
     scaled,
 )
-
-Sum = Mapping[tuple[str, ...], int]
-"""A polynomial over symbols, which are sorted in each product."""
 
 _MOST_DEPTH = 24
 _WORD = 0xFFFFFFFF
@@ -37,7 +34,7 @@ def sum_of(value: Value, assigned: Mapping[int, list[Value]], depth: int = 0) ->
     if isinstance(value, Const):
         return {(): value.n} if value.n else {}
     if isinstance(value, Sym):
-        return {(value.name,): 1}
+        return {(Symbol(value.name),): 1}
     if isinstance(value, Var):
         given = assigned.get(value.index, ())
         return sum_of(given[0], assigned, depth + 1) if len(given) == 1 else None
@@ -53,66 +50,15 @@ def sum_of(value: Value, assigned: Mapping[int, list[Value]], depth: int = 0) ->
 _DATA = frozenset((Operator.LOAD, Operator.ELEMENT))  # another value each time that it is read, perhaps
 
 
-def atoms_of(value: Value, assigned: Mapping[int, list[Value]]) -> Iterator[tuple[str, Value]]:
-    """What is no sum nor product in a value that is a sum, such as ``(n + 31) / 32``: by the text that stands for it,
-    in terms of parameters alone."""
-    seen: set[int] = set()
-    stack = [value]
-    while stack:
-        checkpoint()
-        each = stack.pop()
-        if isinstance(each, Var):
-            given = assigned.get(each.index, ())
-            if len(given) == 1 and each.index not in seen:
-                seen.add(each.index)
-                stack.append(given[0])
-        elif isinstance(each, Op):
-            stack.extend(each.args)
-            total = sum_of(each, assigned) if each.operator in _ATOMS else None
-            plain = None if total is None else _resolved(each, assigned)
-            if total is not None and plain is not None:
-                for product in total if list(total.values()) == [1] else ():
-                    if len(product) == 1:
-                        yield product[0], plain
-
-
-_ATOMS = frozenset((Operator.DIVIDE, Operator.REMAINDER, Operator.SHIFT_RIGHT, Operator.BIT_AND))
-_PARTS = _ATOMS | {Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.SHIFT_LEFT, Operator.BIT_NOT}
-
-
-def _resolved(value: Value, assigned: Mapping[int, list[Value]], depth: int = 0) -> Value | None:
-    """A value in terms of parameters; None: it is made of something else."""
-    if isinstance(value, Const | Sym):
-        return value
-    if isinstance(value, Var) and depth <= _MOST_DEPTH:
-        given = assigned.get(value.index, ())
-        return _resolved(given[0], assigned, depth + 1) if len(given) == 1 else None
-    if not isinstance(value, Op) or depth > _MOST_DEPTH:
-        return None
-    if value.operator is Operator.MEMBER:
-        member = _member(value, assigned)
-        return None if member is None else Sym(next(iter(member))[0])
-    args = [_resolved(each, assigned, depth + 1) for each in value.args]
-    known = tuple(each for each in args if each is not None)
-    if value.operator not in _PARTS or len(known) < len(args):
-        return None
-    return Op(value.operator, known, value.name, value.reading)
-
-
-def symbols_of(value: Value) -> Iterator[str]:
-    """The names of the parameters in a value."""
-    if isinstance(value, Sym):
-        yield value.name
-    elif isinstance(value, Op):
-        for each in value.args:
-            yield from symbols_of(each)
-
-
-def subtracts(value: Value) -> bool:
-    """May it be negative though no parameter is?"""
-    if not isinstance(value, Op):
-        return False
-    return value.operator is Operator.SUBTRACT or any(map(subtracts, value.args))
+def may_be_negative(atom: Atom) -> bool:
+    """Though no symbol is?"""
+    operands = atom.operands if isinstance(atom, Applied) else ()
+    return any(
+        n < 0 or any(map(may_be_negative, product))
+        for operand in operands
+        if operand.number is None  # the mask of `x & -4` does not make it negative
+        for product, n in operand.products
+    )
 
 
 def fixed_part(value: Value, assigned: Mapping[int, list[Value]]) -> Sum:
@@ -156,19 +102,56 @@ def sizes_of(dims: Dims) -> dict[str, int]:
 
 
 def number_of(total: Sum, known: Mapping[str, int]) -> int | None:
-    """Its value; None: that of a symbol is not known."""
-    if any(symbol not in known for product in total for symbol in product):
+    """Its value. ``known``: by the text of an atom; None: an atom has no value."""
+    found = 0
+    for product, n in total.items():
+        for atom in product:
+            factor = _number_of_atom(atom, known)
+            if factor is None:
+                return None
+            n *= factor
+        found += n
+    return found
+
+
+def _number_of_atom(atom: Atom, known: Mapping[str, int]) -> int | None:
+    own = known.get(text_of(atom))
+    if own is not None or isinstance(atom, Symbol) or len(atom.operands) != 2:
+        return own
+    left, right = (number_of(dict(each.products), known) for each in atom.operands)
+    if left is None or right is None or min(left, right) < 0:
         return None
-    return evaluated(total, known.__getitem__)
+    return applied(atom.operator, left, right) if atom.operator in BINARY else None
 
 
 def spelled(total: Sum) -> str:
     """``4·n + 128``"""
     parts = [
-        "·".join([*(() if n == 1 and product else (f"{n:,}",)), *product])
-        for product, n in sorted(total.items(), key=lambda each: (not each[0], each[0]))
+        "·".join([*(() if n == 1 and texts else (f"{n:,}",)), *texts])
+        for texts, n in sorted(
+            ((_texts_of(product), n) for product, n in total.items()),
+            key=lambda each: (not each[0], each[0]),
+        )
     ]
     return " + ".join(parts).replace("+ -", "- ") or "0"
+
+
+def _texts_of(product: Product) -> list[str]:
+    return sorted(map(text_of, product))
+
+
+def text_of(atom: Atom) -> str:
+    """An atom as C spells it."""
+    if isinstance(atom, Symbol):
+        return atom.name
+    texts = [spelled(dict(each.products)) for each in atom.operands]
+    texts = [f"({text})" if len(each.products) > 1 else text for text, each in zip(texts, atom.operands)]
+    operator = atom.operator
+    if operator == Operator.READONLY.spelling:
+        return f"{texts[0]}[{', '.join(texts[1:])}]"
+    if operator.isidentifier() or operator.endswith("()"):
+        return f"{operator.removesuffix('()')}({', '.join(texts)})"
+    return f"({f' {operator} '.join(texts)})" if len(texts) == 2 else f"{operator}{texts[0]}"
 
 
 def _member(value: Op, assigned: Mapping[int, list[Value]]) -> Sum | None:
@@ -180,14 +163,14 @@ def _member(value: Op, assigned: Mapping[int, list[Value]]) -> Sum | None:
         inner = inner.args[0]
     given = assigned.get(inner.index, []) if isinstance(inner, Var) else []
     inner = given[0] if len(given) == 1 else inner
-    return {(".".join([inner.name, *path]),): 1} if isinstance(inner, Sym) else None
+    return {(Symbol(".".join([inner.name, *path])),): 1} if isinstance(inner, Sym) else None
 
 
 def _operation(value: Op, args: list[Sum]) -> Sum | None:
     name = value.operator
     if name is Operator.CAST:
         return args[0]
-    found = of_operation(name.spelling, args, (), names_joined)
+    found = of_operation(name.spelling, args, (), joined)
     if found is not None or name is Operator.MULTIPLY:
         return found
     if name is Operator.BIT_AND and args[1] == {(): _WORD}:
@@ -195,10 +178,5 @@ def _operation(value: Op, args: list[Sum]) -> Sum | None:
     numbers = all(number(each, ()) is not None for each in args)
     if numbers or not value.spelling or len(args) > 2 or value.name.startswith(OF_ADDRESS):
         return None
-    texts = [f"({spelled(each)})" if len(each) > 1 else spelled(each) for each in args]
-    operator = value.spelling
-    if name is Operator.READONLY:
-        return {(f"{texts[0]}[{', '.join(texts[1:])}]",): 1}
-    if operator.isidentifier() or operator.endswith("()"):
-        return {(f"{operator.removesuffix('()')}({', '.join(texts)})",): 1}
-    return {(f"({f' {operator} '.join(texts)})" if len(texts) == 2 else f"{operator}{texts[0]}",): 1}
+    operator = Operator.READONLY.spelling if name is Operator.READONLY else value.spelling
+    return {(Applied(operator, tuple(map(of_sum, args)), value.reading),): 1}
