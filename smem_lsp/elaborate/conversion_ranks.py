@@ -71,10 +71,20 @@ def order(given: Given, one: Asked, other: Asked) -> int | None:
     if isinstance(one.type, Pointer | Array) and isinstance(other.type, Pointer | Array):
         return _less_qualified(given, one.constant, other.constant)
     if one.type != other.type:
+        if ranks[0] == _DERIVED:
+            return _nearer_base(one.type, other.type)
         return None if ranks[0] > _CONVERTED else 0
     if one.binding is None or other.binding is None:
         return None
     return preferred(given, one.binding, other.binding)
+
+
+def _nearer_base(one: Type | None, other: Type | None) -> int | None:
+    """Which of two classes is made from the other one, and so nearer to what is made from both ([over.ics.rank]/4.4);
+    None: neither."""
+    if not isinstance(one, Record) or not isinstance(other, Record):
+        return None
+    return -1 if other in with_bases(one) else 1 if one in with_bases(other) else None
 
 
 def _less_qualified(given: Given, one: bool | None, other: bool | None) -> int | None:

@@ -27,6 +27,7 @@ from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import (
     Array,
+    Enum,
     Pointer,
     Qualified,
     Record,
@@ -178,6 +179,8 @@ def _never(given: Type | None, wanted: Type | None) -> bool:
         return _never_made(given, wanted)
     if isinstance(given, Record) and is_number(wanted):
         return not _converts(given)
+    if isinstance(wanted, Enum):  # of nothing but itself ([conv.integral])
+        return (is_number(given) and given != wanted) or address
     if isinstance(wanted, Pointer):
         return is_number(given) or _never_points(getattr(decayed(given), "target", None), wanted.target)
     vector = isinstance(wanted, Scalar) and wanted.name != "dim3" and vector_element(wanted.name) is not None

@@ -7,7 +7,7 @@ holds, where it is known exactly.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from smem_lsp.semantics import (
     arithmetic,
@@ -18,6 +18,7 @@ from smem_lsp.semantics import (
     sizes,
     type_of,
 )
+from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.entities import (
     UNKNOWN,
     Functions,
@@ -33,6 +34,7 @@ from smem_lsp.semantics.types import (
     INTEGERS,
     SIZE_T,
     Array,
+    Enum,
     Listed,
     Pointer,
     Record,
@@ -145,6 +147,8 @@ def _evaluate(expr: tree.Expr, scope: Scope) -> TypedConstant:
 
 def _unary(expr: tree.Unary, scope: Scope) -> TypedConstant:
     value = evaluate_value(expr.operand, scope)
+    if _may_call(expr.operator, (value,), scope):
+        return UNKNOWN
     match expr.operator:
         case "!":
             known = arithmetic.truth(value)
@@ -181,9 +185,28 @@ def _binary(expr: tree.Binary, scope: Scope) -> TypedConstant:
         second = arithmetic.truth(evaluate_value(expr.right, scope))
         return TypedConstant(BOOL, int(second) if known is not None and second is not None else None)
     right = evaluate_value(expr.right, scope)
+    if _may_call(expr.operator, (left, right), scope):
+        return UNKNOWN
     if expr.operator == ",":
         return right
     return arithmetic.operate(expr.operator, left, right)
+
+
+def _may_call(operator: str, operands: Iterable[TypedConstant], scope: Scope) -> bool:
+    """May an operator with an operand of an enumeration be a function ([over.match.oper]/1): is one of this name
+    declared around the expression or beside the enumeration? A member of a class takes none of them first."""
+    for operand in operands:
+        kind = plain_type(operand.type)
+        if isinstance(kind, Enum):
+            around = (each for start in (scope, kind.scope) for each in start.outwards())
+            found = (each for scope in around for each in scope.own(f"operator{operator}"))
+            return any(isinstance(decl, FunctionDecl) and _is_free(decl, where) for decl, where in found)
+    return False
+
+
+def _is_free(operator: FunctionDecl, where: Scope) -> bool:
+    """Is it no member of a class: a friend, or declared outside of classes?"""
+    return where.record is None or "friend" in operator.source.texts[slice(*operator.head)]
 
 
 def _ternary(expr: tree.Ternary, scope: Scope) -> TypedConstant:

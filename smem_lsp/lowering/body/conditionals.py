@@ -72,13 +72,17 @@ def ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref:
 
 def note_place(ctx: Context, result: Value | Ref, expr: tree.Expr, scope: LocalScope) -> None:
     """What an expression has come to where a place is wanted. Of a place in shared memory and one outside, which of
-    them it is is not followed."""
+    them it is is not followed: it is not read here, and nobody knows who reads or writes it through the reference."""
     if (
         isinstance(expr, tree.Ternary)
         and not isinstance(result, Ref)
         and inlining.is_shared(ctx, expr, scope)
     ):
         implicit_calls.note(ctx, Cause(CauseKind.CHOSEN_PLACE), expr)
+        span = ctx.at.span(expr.lo, expr.hi)
+        for at, item in enumerate(ctx.out.items):
+            if isinstance(item, Branch) and item.span == span:  # its arms
+                ctx.out.items[at : at + 1] = inlining.doubtful([item]).items
 
 
 def _in_common(ctx: Context, one: Ref, other: Ref, expr: tree.Expr) -> list[Ref]:

@@ -31,6 +31,7 @@ from smem_lsp.lowering.body import (
     temporaries,
     unknown_calls,
     unknown_types,
+    value_categories,
 )
 from smem_lsp.lowering.callees.intrinsics import takes_values
 from smem_lsp.lowering.library.values import made_by
@@ -153,7 +154,9 @@ def _declare_local(
     if initializer is None or "static" in declaration.words or isinstance(initializer, tree.Lambda):
         return
     kind = type_of.variable_type(declaration, declarator, scope.constant_scope())
-    if isinstance(kind, Reference) or declared_types.is_reference(ctx, declaration, declarator, scope):
+    if isinstance(kind, Reference) or value_categories.declares_reference(
+        ctx, declaration, declarator, scope
+    ):
         if not makes_temporary(ctx, declarator, scope, initializer, scope):
             kept_temporaries.by_reference(ctx, kind, initializer, scope, first)
     elif declarator.style != "(":
@@ -171,7 +174,7 @@ def _declare_one(
         structured_bindings.declare(ctx, declaration, declarator, scope)
         return
     initializer = given_to(declarator)
-    reference = declared_types.is_reference(ctx, declaration, declarator, scope)
+    reference = value_categories.declares_reference(ctx, declaration, declarator, scope)
     if reference and initializer is not None:
         variable = effects.designated(ctx, initializer, scope)
         if variable is not None and not _is_converted(ctx, declaration, declarator, variable, scope):
@@ -303,7 +306,7 @@ def declare_kept(
     scope.names[declarator.name] = kept
     constants = scope.declare_constants()
     constants.declare(declarator.name, TypedConstant(record))
-    if not declared_types.is_reference(ctx, declaration, declarator, scope):
+    if not value_categories.declares_reference(ctx, declaration, declarator, scope):
         lifetimes.elide(ctx, kept)
         where = tree.Name(max(declarator.name_at, 0), max(declarator.name_at, 0) + 1, declarator.name)
         lifetimes.begin(ctx, kept, record, where, scope)
@@ -339,7 +342,7 @@ def initial(
     scope: LocalScope,
 ) -> Value | Ref:
     """What a variable is initialised with, or a reference is bound to."""
-    if declared_types.is_reference(ctx, declaration, declarator, scope):
+    if value_categories.declares_reference(ctx, declaration, declarator, scope):
         return _bound_place(ctx, declaration, declarator, initializer, scope)
     if isinstance(initializer, tree.Braces) and declarator.dims and "*" not in declarator.pointers:
         kind = type_of.variable_type(declaration, declarator, scope.constant_scope())

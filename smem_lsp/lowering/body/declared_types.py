@@ -12,7 +12,7 @@ from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type, size_of_type
-from smem_lsp.semantics.types import Array, Enum, Reference, Scalar, Type, plain_type
+from smem_lsp.semantics.types import Array, Enum, Scalar, Type, plain_type
 from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE
 
@@ -82,20 +82,6 @@ def is_number(declaration: tree.Declaration, declarator: tree.Declarator, scope:
     """Is it a number, or a vector of them, through which no memory is reached?"""
     constants = scope.constant_scope()
     return not declarator.pointers and is_plain_type(declaration.words, declaration.names, constants)
-
-
-def is_reference(
-    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
-) -> bool:
-    """Is it a reference that is declared? What ``decltype`` says of anything but a name may be one."""
-    if not {"&", "&&"}.isdisjoint(declarator.pointers):
-        return True
-    if "decltype" not in declaration.words:
-        return False
-    texts = ctx.at.body.tokens.texts
-    first = texts.index("decltype", ctx.at.base + declaration.lo)
-    kind = bound_type(declarator, scope)
-    return texts[first + 3 : first + 4] != [")"] or kind is None or isinstance(kind, Reference)
 
 
 def pointee(

@@ -16,9 +16,10 @@ from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, This, View
 from smem_lsp.lowering.state.shared_answers import Key, shared
-from smem_lsp.semantics import type_of
+from smem_lsp.semantics import arithmetic, type_of
+from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Array, Pointer, Record, Type, plain_type
+from smem_lsp.semantics.types import Array, Enum, Pointer, Record, Scalar, Type, plain_type
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
@@ -70,7 +71,7 @@ def _by_functions(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | No
             this = scope.lookup("this")
             return this.record if isinstance(this, This) else None
         case tree.Member():
-            record = _class_of_member(ctx, expr, scope)
+            record = class_of_member(ctx, expr, scope)
             return None if record is None else _of_data(record, expr.name)
         case tree.Index() | tree.Binary() | tree.Unary() | tree.PostfixStep() | tree.Assign():
             return _of_operator(ctx, expr, scope)
@@ -88,7 +89,7 @@ def returned(function: Function, scope: Scope) -> Type | None:
     return plain_type(returned_by_function(function, scope))
 
 
-def _class_of_member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Record | None:
+def class_of_member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Record | None:
     """The class that a member is looked up in."""
     kind = of(ctx, expr.base, scope)
     if expr.operator == "->":
@@ -122,7 +123,7 @@ def called(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[tuple[Funct
     not in sight."""
     callee = expr.callee
     if isinstance(callee, tree.Member):
-        record = _class_of_member(ctx, callee, scope)
+        record = class_of_member(ctx, callee, scope)
         object_ = implied(ctx, callee, scope)
         return _method(ctx, record, callee.name, expr.arguments, expr, scope, object_)
     if isinstance(callee, tree.Name) and scope.lookup(callee.text) is None:
@@ -180,6 +181,8 @@ def _of_operator(ctx: Context, expr: value_categories.Operation, scope: LocalSco
         return returned(*found[0]) if len(found) == 1 else None
     if symbol == "=":
         return first
+    if len(kinds) == 2 and all(isinstance(kind, Enum | Scalar) for kind in kinds):
+        return arithmetic.operate(symbol, *map(TypedConstant, kinds)).type  # no function takes them
     return Pointer(first) if symbol == "&" and isinstance(first, Record) else None
 
 
@@ -192,9 +195,9 @@ def operators(
     scope: LocalScope,
 ) -> list[tuple[Function, Scope]]:
     """The functions that an operator may call, as in ``called``. ``kinds``: of its operands."""
-    records = [kind for kind in kinds if isinstance(kind, Record)]
-    if not records:
+    if not any(isinstance(kind, Record | Enum) for kind in kinds):
         return []
+    records = [kind for kind in kinds if isinstance(kind, Record)]
     if isinstance(kinds[0], Record):
         object_ = value_categories.given(ctx, operands[0], scope)
         found = _method(ctx, kinds[0], f"operator{symbol}", operands[1:], expr, scope, object_)

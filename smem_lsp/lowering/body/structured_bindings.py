@@ -9,11 +9,11 @@ from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.lowering.body import (
     constructors,
     declarations,
-    declared_types,
     expression_types,
     implicit_calls,
     lifetimes,
     objects,
+    value_categories,
 )
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -38,7 +38,7 @@ def declare(
     bound = None
     if isinstance(result, Ref):
         ctx.buffers.pin(result.bases, CauseKind.BOUND_NAMES, ctx.at.line(declarator.lo))
-    elif result is not None and declared_types.is_reference(ctx, declaration, declarator, scope):
+    elif result is not None and value_categories.declares_reference(ctx, declaration, declarator, scope):
         bound = declarations.bound_to(ctx, ctx.out.fresh())
     _declare_bindings(ctx, declarator, scope, bound)
 

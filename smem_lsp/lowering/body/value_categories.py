@@ -10,7 +10,7 @@ from smem_lsp.elaborate import returned_types
 from smem_lsp.elaborate.call_sites import is_null
 from smem_lsp.elaborate.parameters import function_parameters, takes_freely
 from smem_lsp.elaborate.value_categories import Category, Given
-from smem_lsp.lowering.body import expression_types
+from smem_lsp.lowering.body import declared_types, expression_types
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.intrinsics import takes_values
 from smem_lsp.lowering.state.context import Context
@@ -18,9 +18,11 @@ from smem_lsp.lowering.state.effects import SAME_OBJECT, designated, pointed_to
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, This, Variable, View
 from smem_lsp.lowering.state.shared_answers import Key, shared
 from smem_lsp.semantics import type_of
+from smem_lsp.semantics.declarations import enumerators
+from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.template_header import template_parameters
-from smem_lsp.semantics.types import Array, Pointer, Record, Reference, is_number
+from smem_lsp.semantics.types import Array, Enum, Pointer, Record, Reference, is_number
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
@@ -42,6 +44,31 @@ def given(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
 def moved(expr: tree.Expr) -> tree.Expr:
     """An expression as an xvalue."""
     return tree.Call(expr.lo, expr.hi, tree.Name(expr.lo, expr.lo, "std::move"), [expr])
+
+
+def declares_reference(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
+) -> bool:
+    """Is it a reference that is declared, or perhaps one? ``decltype`` is the declared type of a name or a member that
+    stands there alone, and a reference for any other expression that is no prvalue ([dcl.type.decltype])."""
+    if not {"&", "&&"}.isdisjoint(declarator.pointers):
+        return True
+    if "decltype" not in declaration.words:
+        return False
+    texts, ahead = ctx.at.body.tokens.texts, ctx.at.body.ahead
+    first = texts.index("decltype", ctx.at.base + declaration.lo)
+    kind = declared_types.bound_type(declarator, scope)
+    close = ahead.partner[first + 1]
+    operand = ctx.at.body.chunk("expression", (first + 2, close))
+    if (
+        isinstance(operand, tree.Member)
+        and texts[first + 2] != "("
+        and texts[close + 1 : close + 2] != ["::"]
+    ):
+        with ctx.at.chunk(first + 2):
+            record = expression_types.class_of_member(ctx, operand, scope)
+        return record is None or expression_types.is_reference_member(record, operand.name)
+    return texts[first + 3 : first + 4] != [")"] or kind is None or isinstance(kind, Reference)
 
 
 def is_prvalue(ctx: Context, expr: tree.Expr, record: Record, scope: LocalScope) -> bool:
@@ -98,7 +125,16 @@ def _of_name(ctx: Context, expr: tree.Name, scope: LocalScope) -> Given:
             return _PLACE
         case This():
             return _VALUE
+        case None if _is_enumerator(expr, scope):
+            return _VALUE
     return _UNKNOWN
+
+
+def _is_enumerator(expr: tree.Name, scope: LocalScope) -> bool:
+    meaning = scope.constant_scope().resolve(expr)
+    kind = meaning.type if isinstance(meaning, TypedConstant) else None
+    name = expr.text.rpartition("::")[2]
+    return isinstance(kind, Enum) and any(each.name == name for each in enumerators(kind.decl))
 
 
 def _of_member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Given:
@@ -214,7 +250,7 @@ def _of_operator(ctx: Context, expr: Operation, scope: LocalScope) -> Given:
     """An operator of the language, or the function that is called for it."""
     symbol, operands = operands_of(expr)
     kinds = [expression_types.of(ctx, operand, scope) for operand in operands]
-    if None in kinds or any(isinstance(kind, Record) for kind in kinds):
+    if None in kinds or any(isinstance(kind, Record | Enum) for kind in kinds):
         functions = expression_types.operators(ctx, symbol, operands, kinds, expr, scope)
         if functions:
             return _returned(functions)
