@@ -77,3 +77,29 @@ def test_a_reference_to_a_place_reads_nothing() -> None:
     bound = "const int& next = have ? s[(t + 1) & 63] : other;"
     assert _verdict("", f"{bound} __syncthreads();") == "undecided"
     assert _verdict("", f"int next = have ? s[(t + 1) & 63] : other; __syncthreads(); {bound}") == "racy"
+
+
+_STORE = """
+struct Store {
+  int* p;
+  __device__ auto at(int i) const { return p[i]; }
+  __device__ auto& of(int i) const { return p[i]; }
+};
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "verdict"),
+    [
+        ("auto&& v = store.at(t);", "race-free"),
+        ("const auto& v = store.at(63 - t);", "racy"),
+        ("auto&& v = store.of(t); v += 2;", "race-free"),
+        ("auto&& v = store.of(63 - t);", "race-free"),
+        ("auto&& v = store.of(63 - t); other = v;", "racy"),
+        ("auto&& v = static_cast<int>(s[t]); v += 2;", "race-free"),
+    ],
+)
+def test_a_reference_to_a_value_is_a_variable(call: str, verdict: str) -> None:
+    """Its lifetime is that of the reference ([class.temporary]/6). One to a place is that place, whenever it is read,
+    and the object that has led there has not changed."""
+    assert _verdict(_STORE, f"const Store store{{s}}; {call} __syncthreads(); other = v;") == verdict

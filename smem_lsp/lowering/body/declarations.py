@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from smem_lsp.elaborate import conversion_functions, special_members
 from smem_lsp.elaborate.expression_types import expression_type
+from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Name
 from smem_lsp.ir.places import At
@@ -400,7 +401,10 @@ def _bound_place(
         return place  # this very object or number gets another name
     conditionals.note_place(ctx, place, initializer, scope)
     unknown_calls.lend(ctx, initializer, scope)
-    stored_targets.forget_target(ctx, initializer, scope)
+    if (
+        not isinstance(place, Ref) or place.pointer
+    ):  # else it is that place in shared memory, and nothing besides
+        stored_targets.forget_target(ctx, initializer, scope)
     return place
 
 
@@ -507,6 +511,10 @@ def _binds_a_value(
             pass
         case tree.Binary(operator=operator) if operator in INFIX:
             pass
+        case tree.Call() | tree.Cast() | tree.PostfixStep():
+            given = value_categories.given(ctx, initializer, scope)
+            deduced = given.type is None and "auto" in declaration.words
+            return given.category is Category.PRVALUE and (deduced or is_number(given.type))
         case _:
             return False
     if {"auto", "decltype"} & set(declaration.words):
