@@ -16,6 +16,7 @@ from types import MappingProxyType
 from smem_lsp.analysis.values.exact_points import exact
 from smem_lsp.analysis.values.invariant_loads import Untouched, untouched
 from smem_lsp.analysis.values.loop_assignments import assigned_in, escapes
+from smem_lsp.analysis.values.loop_ends import in_order
 from smem_lsp.analysis.values.orbits import last_value
 from smem_lsp.analysis.values.shuffles import from_other_lane
 from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Sym, Table, Term, is_free, is_truth
@@ -102,7 +103,7 @@ def propagate(
         passed,
     )
     walk.seq(body.items)
-    loops = {point: facts.finished() for point, facts in walk.loops.items()}
+    loops = {point: in_order(walk.table, facts.finished()) for point, facts in walk.loops.items()}
     loads = tuple(walk.contents.loads.values())
     following = tuple(map(walk.followed, given))
     walk.let_go()

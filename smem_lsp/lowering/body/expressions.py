@@ -74,6 +74,7 @@ from smem_lsp.semantics.types import (
     scalar_of,
 )
 from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
@@ -323,7 +324,7 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     if isinstance(left, Ref):
         if isinstance(right, Ref):
             ctx.buffers.spanned |= left.bases | right.bases
-            return ctx.out.fresh()  # a difference or comparison of addresses keeps neither
+            return _of_addresses(ctx, operator, left, right)
         right = conversions.counted(right, expr.right, scope)
         if operator == "-":
             return left.moved(right, Operator.SUBTRACT)
@@ -331,6 +332,22 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     if isinstance(right, Ref):
         return _with_address(ctx, expr, right, conversions.counted(left, expr.left, scope))
     return conversions.applied(operator_of(operator), left, right, (expr.left, expr.right), scope)
+
+
+def _of_addresses(ctx: Context, operator: str, left: Ref, right: Ref) -> Value:
+    """A comparison or a difference of two addresses, which keeps neither. In one array it is that of the bytes in front
+    of them ([expr.rel], [expr.add]/5)."""
+    first, second = left.byte, right.byte
+    of_one = left.bases == right.bases and len(left.bases) == 1 and not (left.mixed or right.mixed)
+    plain = left.pointer and right.pointer and not (left.outside or right.outside or left.held or right.held)
+    if first is None or second is None or not of_one or not plain:
+        return ctx.out.fresh()
+    if operator in COMPARISONS:
+        return operation(operator_of(operator), first, second, reading=Reading.LONG)
+    if operator == "-" and left.bytes and left.bytes == right.bytes:
+        between = operation(Operator.SUBTRACT, first, second)
+        return operation(Operator.DIVIDE, between, Const(left.bytes), reading=Reading.LONG)
+    return ctx.out.fresh()
 
 
 def _in_any_order(ctx: Context, value: Value, changing: list[Node]) -> Value:
