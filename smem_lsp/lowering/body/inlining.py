@@ -24,11 +24,11 @@ from smem_lsp.ir.nodes import (
     Branch,
     Exchange,
     FollowedCall,
-    Loop,
     Node,
     Proxy,
     Remote,
     Seq,
+    changed,
 )
 from smem_lsp.ir.values import Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
@@ -384,17 +384,12 @@ def called_name(function: Function) -> str:
 
 def doubtful(items: Sequence[Node]) -> Seq:
     """The nodes of a function that may not be the one that is called: nothing is claimed of it alone."""
-    found: list[Node] = []
-    for item in items:
-        if isinstance(item, (Access, Barrier, Wait)):
-            item = replace(item, guess=True)
-        elif isinstance(item, Exchange):
-            item = replace(item, mask=None)
-        elif isinstance(item, Remote) or (isinstance(item, Proxy) and item.buffer >= 0):
-            continue
-        elif isinstance(item, Branch):
-            item = replace(item, then=doubtful(item.then.items), otherwise=doubtful(item.otherwise.items))
-        elif isinstance(item, Loop):
-            item = replace(item, body=doubtful(item.body.items))
-        found.append(item)
-    return Seq(tuple(found))
+    return changed(Seq(tuple(items)), _doubted)
+
+
+def _doubted(item: Node) -> tuple[Node, ...]:
+    if isinstance(item, Access | Barrier | Wait):
+        return (replace(item, guess=True),)
+    if isinstance(item, Exchange):
+        return (replace(item, mask=None),)
+    return () if isinstance(item, Remote) or (isinstance(item, Proxy) and item.buffer >= 0) else (item,)

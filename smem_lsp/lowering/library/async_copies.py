@@ -12,11 +12,11 @@ consumers have waited for the stage.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from smem_lsp.ir.causes import CauseKind
-from smem_lsp.ir.nodes import Access, AccessKind, Branch, Loop, Node
+from smem_lsp.ir.nodes import Access, AccessKind, Seq, walk
 from smem_lsp.ir.places import Row
 from smem_lsp.ir.values import Bytes, Const, Value
 from smem_lsp.lowering.library import (
@@ -263,7 +263,11 @@ def settle(ctx: Context) -> None:
         return
     numbers = {buffer: number for number, buffer in enumerate(sorted(ctx.copies.into), start=1)}
     bulk_flights.settle(ctx, numbers)
-    issues = [each for each in _issues(ctx.out.items) if each.point in ctx.copies.bound]
+    issues = [
+        each
+        for each in walk(Seq(tuple(ctx.out.items)))
+        if isinstance(each, Access) and each.asynchronous and each.point in ctx.copies.bound
+    ]
     left, covered = _landings(ctx, issues)
     lines: dict[int, Row] = {}
     for node in issues:
@@ -300,15 +304,3 @@ def _landings(ctx: Context, issues: Collection[Access]) -> tuple[frozenset[int],
         buffers = {each.buffer for each in landing if each.bound != OPEN or each.buffer not in left}
         covered[wait] = covered.get(wait, frozenset()) | buffers
     return left, covered
-
-
-def _issues(nodes: Iterable[Node]) -> Iterable[Access]:
-    """In program order."""
-    for node in nodes:
-        if isinstance(node, Access) and node.asynchronous:
-            yield node
-        elif isinstance(node, Branch):
-            yield from _issues(node.then)
-            yield from _issues(node.otherwise)
-        elif isinstance(node, Loop):
-            yield from _issues(node.body)

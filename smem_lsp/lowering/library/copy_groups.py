@@ -6,25 +6,15 @@ Groups of which the newest are left open and stages of pipelines need more to be
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from smem_lsp.ir.nodes import (
-    NO_OBJECT,
-    Access,
-    AccessKind,
-    Branch,
-    CopyWait,
-    CopyWaitKind,
-    Loop,
-    Node,
-    Seq,
-)
+from smem_lsp.ir.nodes import NO_OBJECT, Access, AccessKind, CopyWait, CopyWaitKind, Node, Seq, changed
 from smem_lsp.ir.paths import PathWalk
 from smem_lsp.ir.places import Row
 from smem_lsp.ir.values import Bytes
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.source import checkpoint, record
+from smem_lsp.source import record
 
 
 class CopyEvent(enum.Enum):
@@ -84,8 +74,7 @@ class Flights(PathWalk[Flight]):
 
     def left(self, nodes: Iterable[Node]) -> frozenset[int]:
         """The buffers with copies that may be in flight at the end."""
-        every = self.seq(nodes, frozenset()).every | self.returned
-        return frozenset(buffer for buffer, _, _ in every)
+        return frozenset(buffer for buffer, _, _ in self.leaving(nodes, frozenset()))
 
     def step(self, node: Node, states: _State) -> _State:
         if isinstance(node, Access) and node.point in self.bound:
@@ -134,32 +123,21 @@ def settled(
     covered: Mapping[int, frozenset[int]],
     numbers: Mapping[int, int],
     within: Mapping[int, Bytes | None],
-) -> list[Node]:
+) -> Seq:
     """``nodes`` with updates of what has landed behind every wait. ``numbers``: how many points after the wait the
     copies of a buffer land; ``within``: the bytes of it that they are of."""
-    found: list[Node] = []
-    for node in nodes:
-        checkpoint()
-        if isinstance(node, Wait):
-            kind = CopyWaitKind.UNKNOWN if node.guess else node.kind
-            found.append(CopyWait(node.point, kind, node.left, node.line, node.bound))
-            for buffer in sorted(covered.get(node.point, frozenset())):
-                update = Access(
-                    node.point + numbers[buffer], buffer, AccessKind.UPDATE, None, None, node.line
-                )
-                found.append(replace(update, asynchronous=True, within=within[buffer]))
-            continue
-        if isinstance(node, Branch):
-            then = settled(node.then, covered, numbers, within)
-            otherwise = settled(node.otherwise, covered, numbers, within)
-            node = replace(node, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise)))
-        elif isinstance(node, Loop):
-            tail = len(node.body) - node.tail
-            body = settled(node.body.items[:tail], covered, numbers, within)
-            step = settled(node.body.items[tail:], covered, numbers, within)
-            node = replace(node, body=Seq((*body, *step)), tail=len(step))
-        found.append(node)
-    return found
+
+    def landed(node: Node) -> Iterator[Node]:
+        if not isinstance(node, Wait):
+            yield node
+            return
+        kind = CopyWaitKind.UNKNOWN if node.guess else node.kind
+        yield CopyWait(node.point, kind, node.left, node.line, node.bound)
+        for buffer in sorted(covered.get(node.point, frozenset())):
+            update = Access(node.point + numbers[buffer], buffer, AccessKind.UPDATE, None, None, node.line)
+            yield replace(update, asynchronous=True, within=within[buffer])
+
+    return changed(Seq(tuple(nodes)), landed)
 
 
 @record

@@ -36,7 +36,7 @@ def drained(
         flights = Flights(bound)
         if not flights.left(items):
             landing = {**covered, point: flights.covered[point]}
-            body = Seq(tuple(settled(items, landing, numbers, ctx.copies.into)))
+            body = settled(items, landing, numbers, ctx.copies.into)
             return WithFinalWait(place.point, event is CopyEvent.ALL, frozenset(left), body)
     return None
 
