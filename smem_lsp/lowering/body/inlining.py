@@ -17,6 +17,7 @@ from smem_lsp.elaborate.returned_types import (
     returned_by_lambda,
 )
 from smem_lsp.ir.causes import Cause, CauseKind
+from smem_lsp.ir.copy_events import Wait
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
@@ -46,7 +47,6 @@ from smem_lsp.lowering.body import (
 )
 from smem_lsp.lowering.callees import library_names, outward, overloads
 from smem_lsp.lowering.callees.telling_functions import reaches
-from smem_lsp.lowering.library.copy_groups import Wait
 from smem_lsp.lowering.state import conversions
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import (

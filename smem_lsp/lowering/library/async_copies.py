@@ -15,7 +15,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from smem_lsp.analysis.copies.flights import Flights, settled
+from smem_lsp.analysis.copies.proxy_paths import ends
 from smem_lsp.ir.causes import CauseKind
+from smem_lsp.ir.copy_events import OPEN, CopyEvent, Family, in_stages
 from smem_lsp.ir.nodes import Access, AccessKind, Seq, walk
 from smem_lsp.ir.places import Row
 from smem_lsp.ir.values import Bytes, Const, Value
@@ -28,11 +31,9 @@ from smem_lsp.lowering.library import (
     mbarriers,
 )
 from smem_lsp.lowering.library.bulk_copies import WIDEST, bytes_of, promised_size
-from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Flights, in_stages, mark, settled
-from smem_lsp.lowering.library.proxy_paths import ends
+from smem_lsp.lowering.library.copy_groups import mark
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.copies import Family
 from smem_lsp.lowering.state.local_scope import GroupKind, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate

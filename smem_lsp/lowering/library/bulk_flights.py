@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from smem_lsp.analysis.copies.proxy_paths import ends
+from smem_lsp.ir.copy_events import Family, ProxyEvent, ProxyWait, WordPlace
 from smem_lsp.ir.nodes import NO_OBJECT, Access, AccessKind, CopyWaitKind, Node, Seq, changed
 from smem_lsp.ir.values import Unknown, Value
-from smem_lsp.lowering.library.proxy_paths import ends
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.copies import Family, ProxyEvent, ProxyWait, WordPlace
 
 
 def note(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from smem_lsp.ir.copy_events import ProxyEvent, ProxyWait
 from smem_lsp.ir.nodes import (
     NO_OBJECT,
     Assign,
@@ -28,7 +29,6 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.ir.places import Row
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, variables_of
-from smem_lsp.lowering.state.copies import ProxyEvent, ProxyWait
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
