@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import field
 
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.ir.nodes import Access, Assign, Branch, Loop, Place, Seq
+from smem_lsp.ir.nodes import Access, Assign, Loop, Place, Seq, bodies
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
@@ -63,12 +63,9 @@ def _visit(seq: Seq, above: Path, cost: int, index: _Index) -> None:
         path = (*above, (seq, at))
         if isinstance(node, Access):
             index.paths[node.point] = path
-        elif isinstance(node, Branch):
-            _visit(node.then, path, cost, index)
-            _visit(node.otherwise, path, cost, index)
-        elif isinstance(node, Loop):
-            turns = UNKNOWN_TRIPS if node.trips is None else node.trips
-            _visit(node.body, path, cost * turns, index)
+        turns = (UNKNOWN_TRIPS if node.trips is None else node.trips) if isinstance(node, Loop) else 1
+        for inner in bodies(node):
+            _visit(inner, path, cost * turns, index)
     index.latest.update(dict.fromkeys(same, same[-1] if same else 0))
 
 

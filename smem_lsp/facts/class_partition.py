@@ -11,7 +11,7 @@ from smem_lsp.allocation.layouts import Task, best_layouts, task
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import interference, relate
-from smem_lsp.analysis.dataflow.liveness import Record, backward
+from smem_lsp.analysis.dataflow.liveness import LiveBefore, Record
 from smem_lsp.analysis.storage.class_members import split, storages
 from smem_lsp.analysis.storage.dynamic_ranges import Partition
 from smem_lsp.analysis.storage.purposes import (
@@ -112,7 +112,7 @@ def purposes_of_pointers(
 
 def _filled(applied: Kernel, partition: Partition, facts: Facts) -> frozenset[int]:
     """The parts of which every element is written before one is read."""
-    unfilled = backward(applied.body, 0, 0, 0, Record(facts))
+    unfilled = LiveBefore(Record(facts)).seq(applied.body.items, 0, 0, 0)
     return frozenset(each.index for each in partition.ranges if not unfilled >> each.index & 1)
 
 

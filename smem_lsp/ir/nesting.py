@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from smem_lsp.ir.causes import Cause, CauseKind
-from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, Seq, walk
+from smem_lsp.ir.nodes import Access, Kernel, Loop, Seq, bodies, walk
 
 MAX_LOOP_DEPTH = 12
 MAX_DEPTH = 250  # three frames of the interpreter each; a chain of `else if` counts as well
@@ -37,8 +37,6 @@ def _nesting(body: Seq) -> tuple[int, int]:
         seq, within_loops, within = stack.pop()
         loops, depth = max(loops, within_loops), max(depth, within)
         for node in seq:
-            if isinstance(node, Loop):
-                stack.append((node.body, within_loops + 1, within + 1))
-            elif isinstance(node, Branch):
-                stack += (node.then, within_loops, within + 1), (node.otherwise, within_loops, within + 1)
+            more = within_loops + isinstance(node, Loop)
+            stack += ((inner, more, within + 1) for inner in bodies(node))
     return loops, depth

@@ -9,7 +9,7 @@ must not be edited.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
@@ -568,15 +568,16 @@ Node = (
 )
 
 
-_BETWEEN_PAUSES = 16  # nodes
+BETWEEN_LOOKS = 16
+"""Nodes that a walk passes between two looks at its budget, where it does next to nothing at most of them."""
 
 
 def walk(seq: Seq) -> Iterator[Node]:
     """All nodes below ``seq``, in pre-order."""
     nodes = seq.below
-    for at in range(0, len(nodes), _BETWEEN_PAUSES):
+    for at in range(0, len(nodes), BETWEEN_LOOKS):
         pause()
-        yield from nodes[at : at + _BETWEEN_PAUSES]
+        yield from nodes[at : at + BETWEEN_LOOKS]
 
 
 def _below(seq: Seq) -> Iterator[Node]:
@@ -585,24 +586,70 @@ def _below(seq: Seq) -> Iterator[Node]:
         checkpoint()
         node = stack.pop()
         yield node
-        if isinstance(node, Branch):
-            stack.extend(reversed(node.otherwise.items))
-            stack.extend(reversed(node.then.items))
-        elif isinstance(node, Loop):
-            stack.extend(reversed(node.body.items))
+        for inner in reversed(bodies(node)):
+            stack.extend(reversed(inner.items))
 
 
-def continues(items: Iterable[Node]) -> bool:
-    """Does a ``continue`` among them end a turn of the loop that they are in?"""
-    waiting = list(items)
+def bodies(node: Node) -> tuple[Seq, ...]:
+    """What stands in a node: the arms of a branch, the body of a loop."""
+    if isinstance(node, Branch):
+        return node.then, node.otherwise
+    return (node.body,) if isinstance(node, Loop) else ()
+
+
+Region = Branch | Loop
+Around = tuple[Region, ...]
+
+
+def placed(seq: Seq) -> Iterator[tuple[Node, Around]]:
+    """All nodes below ``seq``, in pre-order, each with the branches and loops around it, the outermost first."""
+    waiting: list[tuple[Node, Around]] = [(node, ()) for node in reversed(seq.items)]
     while waiting:
-        checkpoint()
+        pause()
+        node, around = waiting.pop()
+        yield node, around
+        if isinstance(node, Region):
+            within = (*around, node)
+            for inner in reversed(bodies(node)):
+                waiting += ((each, within) for each in reversed(inner.items))
+
+
+def of_own_turn(items: Iterable[Node]) -> Iterator[Node]:
+    """Nodes among them and in their branches, in pre-order: all but those inside of loops."""
+    waiting = list(items)[::-1]
+    while waiting:
+        pause()
         node = waiting.pop()
-        if isinstance(node, Jump) and node.kind is JumpKind.CONTINUE:
-            return True
+        yield node
         if isinstance(node, Branch):
-            waiting += (*node.then, *node.otherwise)
-    return False
+            waiting += (*node.then, *node.otherwise)[::-1]
+
+
+def inside_changed(node: Node, change: Callable[[Sequence[Node]], Iterable[Node]]) -> Node:
+    """A node with each block in it changed; what runs after a ``continue``, too, on its own."""
+    if isinstance(node, Branch):
+        then, otherwise = change(node.then.items), change(node.otherwise.items)
+        return replace(node, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise)))
+    if isinstance(node, Loop):
+        ahead = len(node.body) - node.tail
+        body, tail = tuple(change(node.body.items[:ahead])), tuple(change(node.body.items[ahead:]))
+        return replace(node, body=Seq((*body, *tail)), tail=len(tail))
+    return node
+
+
+def changed(seq: Seq, change: Callable[[Node], Iterable[Node]]) -> Seq:
+    """What ``change`` makes of each node, however deep; of a branch or a loop it is told with its blocks changed."""
+    made: dict[int, Node] = {}  # by the branch or loop (id)
+
+    def block(items: Iterable[Node]) -> Iterator[Node]:
+        for each in items:
+            yield from change(made.get(id(each), each))
+
+    for node in reversed(seq.below):
+        checkpoint()
+        if isinstance(node, Region):
+            made[id(node)] = inside_changed(node, block)
+    return Seq(tuple(block(seq.items)))
 
 
 Dims = tuple[int, int, int]

@@ -15,7 +15,6 @@ from smem_lsp.ir.nodes import (
     Assign,
     Barrier,
     BarrierKind,
-    Branch,
     Jump,
     JumpKind,
     Kernel,
@@ -25,6 +24,7 @@ from smem_lsp.ir.nodes import (
     Proxy,
     ProxyKind,
     Seq,
+    of_own_turn,
     walk,
 )
 from smem_lsp.ir.places import At
@@ -57,14 +57,8 @@ def faults_of(kernel: Kernel) -> Iterator[str]:
 
 def stray_jump(items: Iterable[Node]) -> Jump | None:
     """A ``break`` or ``continue`` in no loop; a ``switch`` is one that runs once. The first in the text, or None."""
-    waiting = list(items)[::-1]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Jump) and node.kind in _IN_LOOPS:
-            return node
-        if isinstance(node, Branch):
-            waiting += (*node.then, *node.otherwise)[::-1]
-    return None
+    jumps = (node for node in of_own_turn(items) if isinstance(node, Jump))
+    return next((jump for jump in jumps if jump.kind in _IN_LOOPS), None)
 
 
 @dataclass

@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from typing import TypeVar
 
 from smem_lsp.ir.nesting import bounded
@@ -34,6 +35,8 @@ from smem_lsp.ir.nodes import (
     Place,
     Proxy,
     Seq,
+    bodies,
+    inside_changed,
     walk,
 )
 from smem_lsp.ir.values import Op, Operator, Sym, Thread, Unknown, Value, Var
@@ -184,7 +187,7 @@ class Seen:
                 known = node.variable in variables and node.variable not in self.variables
                 return known and is_plain(node.variable) and not _tells(node.value, made, axes, self._asked)
             case Branch():
-                inside = (*node.then.items, *node.otherwise.items)
+                inside = (each for arm in bodies(node) for each in arm)
                 hidden = all(self._would_hide(each, variables, made, axes) for each in inside)
                 return hidden and not _tells(node.condition, made, axes, self._asked)
         return False
@@ -197,14 +200,11 @@ class Seen:
                 self._open.setdefault(node.variable, []).append((node, around))
                 if not is_plain(node.variable):
                     self.ask(node.variable)
-            elif isinstance(node, Branch):
+            elif isinstance(node, Branch | Loop):
                 region = self.regions[id(node)] = _Region(node, around)
-                self.note(node.then, region)
-                self.note(node.otherwise, region)
-            elif isinstance(node, Loop):
-                region = self.regions[id(node)] = _Region(node, around)
-                self.note(node.body, region)
-                if node.trips != 1:
+                for inner in bodies(node):
+                    self.note(inner, region)
+                if isinstance(node, Loop) and node.trips != 1:
                     self.show(region)
             elif not isinstance(node, Place):
                 self.show(around)
@@ -293,16 +293,8 @@ class Seen:
             return node if id(node) in self.nodes else None
         if not isinstance(node, (Branch, Loop)):
             return node
-        if not self.regions[id(node)].seen:
-            return None
-        if isinstance(node, Branch):
-            return replace(
-                node, then=self.kept(node.then, kernel), otherwise=self.kept(node.otherwise, kernel)
-            )
-        ahead = len(node.body) - node.tail
-        body = [*self._kept(node.body.items[:ahead], kernel)]
-        tail = [*self._kept(node.body.items[ahead:], kernel)]
-        return replace(node, body=Seq((*body, *tail)), tail=len(tail))
+        kept = partial(self._kept, kernel=kernel)
+        return inside_changed(node, kept) if self.regions[id(node)].seen else None
 
 
 def _ends(places: Sequence[Place], kernel: Kernel) -> Iterable[Place]:

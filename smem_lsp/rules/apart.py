@@ -16,14 +16,15 @@ from smem_lsp.ir.nodes import (
     Branch,
     Exchange,
     Loop,
-    Node,
+    Region,
     Seq,
+    placed,
+    walk,
 )
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import checkpoint
 from smem_lsp.source.regex import regex
 
-Around = tuple[Branch | Loop, ...]  # the branches and loops that a node stands in, from the outside in
 _DONE = {AccessKind.READ: "read", AccessKind.WRITE: "written", AccessKind.UPDATE: "updated"}
 _FENCE = regex(r"\b__threadfence\w*(?=\s*\()")
 _COMMENT = regex(r"//[^\n]*|/\*.*?\*/", re.S)
@@ -53,7 +54,7 @@ def why_open(facts: KernelFacts, under: Facts, earlier: Access, later: Access) -
 
 
 def _reasons(facts: KernelFacts, under: Facts, earlier: Access, later: Access) -> Iterator[str]:
-    nodes = list(_placed(facts.kernel.body, ()))
+    nodes = list(placed(facts.kernel.body))
     around = {node.point: containers for node, containers in nodes}
     one, other = around[earlier.point], around[later.point]
     common = [each for each in one if each in other]
@@ -80,9 +81,7 @@ def _reasons(facts: KernelFacts, under: Facts, earlier: Access, later: Access) -
         yield from _fences(facts, facts.line(earlier.line), facts.line(later.line))
 
 
-def _no_barrier(
-    facts: KernelFacts, node: Barrier | Exchange, under: Facts, skipped: Branch | Loop | None
-) -> str:
+def _no_barrier(facts: KernelFacts, node: Barrier | Exchange, under: Facts, skipped: Region | None) -> str:
     """``skipped``: what stands around it, but not around both accesses."""
     spelling = node.spelling.split("(")[0].strip().rstrip(";") or "the barrier"
     what = f"{spelling} at line {facts.line(node.line)}"
@@ -118,14 +117,4 @@ def _parts(branch: Branch, earlier: Access, later: Access) -> bool:
 
 
 def _points(seq: Seq) -> set[int]:
-    return {node.point for node, _ in _placed(seq, ())}
-
-
-def _placed(seq: Seq, around: Around) -> Iterator[tuple[Node, Around]]:
-    for node in seq.items:
-        yield node, around
-        if isinstance(node, Branch):
-            yield from _placed(node.then, (*around, node))
-            yield from _placed(node.otherwise, (*around, node))
-        elif isinstance(node, Loop):
-            yield from _placed(node.body, (*around, node))
+    return {node.point for node in walk(seq)}

@@ -68,17 +68,7 @@ from collections.abc import Iterator
 
 from smem_lsp.analysis.repairs.proxy_fences import Fence
 from smem_lsp.ir.causes import Opens
-from smem_lsp.ir.nodes import (
-    Access,
-    AddressSpace,
-    Branch,
-    Kernel,
-    Loop,
-    Proxy,
-    ProxyKind,
-    Seq,
-    walk,
-)
+from smem_lsp.ir.nodes import Access, AddressSpace, Branch, Kernel, Proxy, ProxyKind, placed, walk
 from smem_lsp.rules.elements import element, named
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.ground import Grade
@@ -171,28 +161,23 @@ def _overwritten(facts: KernelFacts, fence: Fence, read: Proxy, written: Access)
 
 def _written(kernel: Kernel, read: Proxy) -> Access | None:
     """The last plain write in front of the copy, on a way that leads to it."""
-    found: list[Access] = []
-
-    def collect(seq: Seq) -> bool:
-        """True when ``read`` is in it."""
-        for node in seq:
-            if node is read:
-                return True
-            if isinstance(node, Access):
-                if node.buffer == read.buffer and node.kind.writes and not (node.asynchronous or node.guess):
-                    found.append(node)
-            elif isinstance(node, Branch):
-                before = len(found)
-                if collect(node.then):
-                    return True
-                first = found[before:]
-                del found[before:]
-                if collect(node.otherwise):
-                    return True
-                found[before:before] = first
-            elif isinstance(node, Loop) and collect(node.body):
-                return True
-        return False
-
-    collect(kernel.body)
-    return found[-1] if found else None
+    every = list(placed(kernel.body))
+    way = next((around for node, around in every if node is read), ())
+    branches = (
+        each
+        for each in way
+        if isinstance(each, Branch) and any(node is read for node in walk(each.otherwise))
+    )
+    beside = {id(node) for each in branches for node in walk(each.then)}
+    found = None
+    for node, _ in every:
+        if node is read:
+            break
+        if (
+            isinstance(node, Access)
+            and node.buffer == read.buffer
+            and node.kind.writes
+            and id(node) not in beside
+        ):
+            found = found if node.asynchronous or node.guess else node
+    return found

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from smem_lsp.ir.copy_events import CopyEvent, wait_for
 from smem_lsp.ir.nodes import (
     Access,
     Assign,
@@ -24,7 +25,6 @@ from smem_lsp.ir.places import At, Row
 from smem_lsp.ir.values import Const
 from smem_lsp.ir.verify import MalformedKernel, faults_of, verify
 from smem_lsp.lowering.kernel import build_kernels
-from smem_lsp.lowering.library.copy_groups import CopyEvent, wait_for
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
 

@@ -50,9 +50,10 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {  # from the bottom to the top
     "terms": ("source",),
     "ir": ("terms", *_TEXT, "targets"),
     "unit": ("interpret", *_LOWERING, "targets"),
+    "analysis/copies": ("ir", "terms", "source"),
     "lowering/state": (*_LOWERING, "targets"),
     "lowering/callees": (*_LOWERING, "targets", "lowering/state"),
-    "lowering/library": (*_LOWERING, "targets", "lowering/state", "lowering/callees"),
+    "lowering/library": (*_LOWERING, "targets", "analysis/copies", "lowering/state", "lowering/callees"),
     "lowering/body": (
         *_LOWERING,
         "targets",

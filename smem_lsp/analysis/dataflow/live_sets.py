@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import open_interfering
-from smem_lsp.analysis.dataflow.liveness import Record, backward, forward
+from smem_lsp.analysis.dataflow.liveness import DefinedBehind, LiveBefore, Record
 from smem_lsp.analysis.dataflow.masks import bits
 from smem_lsp.ir.nodes import Access, Loop, Seq, walk
 
@@ -19,10 +19,10 @@ def live_sets(body: Seq, facts: Facts) -> dict[int, int]:
     written and some path will read before a full write. The first and last point of a buffer are its ``Life``."""
     nodes = tuple(walk(body))
     record = Record(facts)
-    backward(body, 0, 0, 0, record)
+    LiveBefore(record).seq(body.items, 0, 0, 0)
     # A bit of no buffer: set wherever control may come from the start.
     reached = 1 << 1 + max((node.buffer for node in nodes if isinstance(node, Access)), default=0)
-    forward(body, reached, record)
+    DefinedBehind(record).seq(body, reached)
     held: dict[int, int] = {}
     for node in nodes:
         own = 1 << node.buffer if isinstance(node, Access) else 0

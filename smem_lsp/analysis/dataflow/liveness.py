@@ -24,11 +24,12 @@ from smem_lsp.ir.nodes import (
     JumpKind,
     Loop,
     Node,
-    Place,
     Seq,
+    bodies,
     walk,
 )
 from smem_lsp.ir.places import Row
+from smem_lsp.ir.walks import Backward, Flow, Ways
 from smem_lsp.source import checkpoint, record
 
 
@@ -81,9 +82,9 @@ def liveness(body: Seq, facts: Facts) -> Liveness:
     """Lives of all buffers of ``body``."""
     nodes = tuple(walk(body))
     record = Record(facts)
-    backward(body, 0, 0, 0, record)
+    LiveBefore(record).seq(body.items, 0, 0, 0)
     reached = 1 << 1 + max((node.buffer for node in nodes if isinstance(node, Access)), default=0)
-    forward(body, reached, record)
+    DefinedBehind(record).seq(body, reached)
     overwrites: list[Overwrite] = []
     rows: dict[int, int] = {}
     unwritten = _first_reads(body, 0, False, True, record)[1]
@@ -133,119 +134,118 @@ def _touched(seq: Seq, record: Record) -> tuple[int, int]:
             if isinstance(node, Access):
                 read |= node.kind.reads << node.buffer
                 written |= node.kind.writes << node.buffer
-            elif isinstance(node, (Branch, Loop)):
-                for inner in (node.then, node.otherwise) if isinstance(node, Branch) else (node.body,):
-                    reads, writes = _touched(inner, record)
-                    read |= reads
-                    written |= writes
+            for inner in bodies(node):
+                reads, writes = _touched(inner, record)
+                read |= reads
+                written |= writes
         found = record.touched[id(seq)] = (read, written)
     return found
 
 
-def backward(seq: Seq, live: int, at_break: int, at_continue: int, record: Record) -> int:
-    checkpoint()
-    seen = record.live
-    for node in reversed(seq.items):
-        point = node.point
+class LiveBefore(Backward[int]):
+    """``record.live``: what is live behind each node."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+
+    def note(self, point: int, live: int) -> None:
+        seen = self.record.live
         seen[point] = seen.get(point, 0) | live
-        if isinstance(node, Place):
-            continue
+
+    def step(self, node: Node, live: int) -> int:
+        self.note(node.point, live)
         if isinstance(node, Access):
             if node.kind is not AccessKind.WRITE:
-                live |= 1 << node.buffer
-            elif point in record.facts.full:
-                live &= ~(1 << node.buffer)
-        elif isinstance(node, Branch):
-            live = backward_branch(node, live, at_break, at_continue, record) & ~record.covered(point)
-            seen[point] |= live
-        elif isinstance(node, Loop):
-            live = backward_loop(node, live, record) & ~record.covered(point)
-            seen[point] |= live
-        elif isinstance(node, Jump):
-            target = 0
-            if node.kind is not JumpKind.RETURN:
-                target = at_break if node.kind is JumpKind.BREAK else at_continue
-            # A jump that only some threads take: the others go on.
-            live = target if node.point in record.facts.uniform else target | live
-    return live
+                return live | 1 << node.buffer
+            if node.point in self.record.facts.full:
+                return live & ~(1 << node.buffer)
+        return live
+
+    def jump(self, node: Jump, live: int, at_break: int, at_continue: int) -> int:
+        self.note(node.point, live)
+        target = 0
+        if node.kind is not JumpKind.RETURN:
+            target = at_break if node.kind is JumpKind.BREAK else at_continue
+        # A jump that only some threads take: the others go on.
+        return target if node.point in self.record.facts.uniform else target | live
+
+    def branch(self, node: Branch, live: int, at_break: int, at_continue: int) -> int:
+        beside, skipped = (0, 0), 0
+        if node.point not in self.record.facts.uniform:
+            # Both arms run at once, and a thread may skip either: what one arm reads is live throughout the other.
+            beside = _touched(node.otherwise, self.record)[0], _touched(node.then, self.record)[0]
+            skipped = live
+        then = self.seq(node.then.items, live | beside[0], at_break, at_continue)
+        other = self.seq(node.otherwise.items, live | beside[1], at_break, at_continue)
+        before = (skipped | then | other) & ~self.record.covered(node.point)
+        self.note(node.point, live | before)
+        return before
+
+    def loop(self, node: Loop, live: int) -> int:
+        record = self.record
+        before = record.heads.get((node.point, live))
+        if before is None:
+            head = 0
+            while True:
+                start = head | self.seq(node.body.items, live | head, live, live | head)
+                if start == head:
+                    break
+                head = start
+            self.note(node.end_point, live | head)
+            before = record.heads[node.point, live] = head if node.min_trip >= 1 else head | live
+        before &= ~record.covered(node.point)
+        self.note(node.point, live | before)
+        return before
 
 
-def backward_branch(node: Branch, live: int, at_break: int, at_continue: int, record: Record) -> int:
-    if node.point in record.facts.uniform:
-        then = backward(node.then, live, at_break, at_continue, record)
-        return then | backward(node.otherwise, live, at_break, at_continue, record)
-    # Both arms run at once, and a thread may skip either: what one arm reads is live throughout the other.
-    then = backward(node.then, live | _touched(node.otherwise, record)[0], at_break, at_continue, record)
-    other = backward(node.otherwise, live | _touched(node.then, record)[0], at_break, at_continue, record)
-    return live | then | other
+class DefinedBehind(Flow[int]):
+    """``record.defined``: what is defined in front of each node; 0: it is not reached at all."""
 
+    none = 0
 
-def backward_loop(node: Loop, live: int, record: Record) -> int:
-    if (node.point, live) in record.heads:
-        return record.heads[node.point, live]
-    head = 0
-    while True:
-        start = head | backward(node.body, live | head, live, live | head, record)
-        if start == head:
-            break
-        head = start
-    record.live[node.end_point] = record.live.get(node.end_point, 0) | live | head
-    before = record.heads[node.point, live] = head if node.min_trip >= 1 else head | live
-    return before
+    def __init__(self, record: Record) -> None:
+        self.record = record
 
+    def join(self, one: int, other: int) -> int:
+        return one | other
 
-def forward(seq: Seq, defined: int, record: Record) -> tuple[int, int, int]:
-    """Defined buffers at the end, at the breaks and at the continues; 0: not reached at all."""
-    checkpoint()
-    seen = record.defined
-    uniform = record.facts.uniform
-    breaks = continues = 0
-    for node in seq.items:
-        point = node.point
+    def note(self, point: int, defined: int) -> None:
+        seen = self.record.defined
         seen[point] = seen.get(point, 0) | defined
-        if isinstance(node, Place):
-            continue
-        if isinstance(node, Access):
-            if defined and node.kind is not AccessKind.READ:
-                defined |= 1 << node.buffer
-        elif isinstance(node, Branch):
-            into_then = into_other = defined
-            skipped = 0
-            if point not in uniform:
-                into_then |= _touched(node.otherwise, record)[1]
-                into_other |= _touched(node.then, record)[1]
-                skipped = defined
-            then = forward(node.then, into_then, record)
-            other = forward(node.otherwise, into_other, record)
-            defined = skipped | then[0] | other[0]
-            breaks |= then[1] | other[1]
-            continues |= then[2] | other[2]
-        elif isinstance(node, Loop):
-            defined = forward_loop(node, defined, record)
-        elif isinstance(node, Jump):
-            if node.kind is JumpKind.BREAK:
-                breaks |= defined
-            elif node.kind is JumpKind.CONTINUE:
-                continues |= defined
-            if point in uniform:
-                defined = 0
-    return defined, breaks, continues
 
+    def step(self, node: Node, defined: int) -> int:
+        self.note(node.point, defined)
+        if defined and isinstance(node, Access) and node.kind is not AccessKind.READ:
+            return defined | 1 << node.buffer
+        return defined
 
-def forward_loop(node: Loop, defined: int, record: Record) -> int:
-    given = defined
-    if (node.point, given) in record.ends:
-        return record.ends[node.point, given]
-    leaves = 0 if node.min_trip >= 1 and node.point in record.facts.uniform else defined
-    while True:
-        end, breaks, continues = forward(node.body, defined, record)
-        around = defined | end | continues
-        if around == defined:
-            break
-        defined = around
-    record.defined[node.end_point] = record.defined.get(node.end_point, 0) | end | continues
-    after = record.ends[node.point, given] = leaves | end | continues | breaks
-    return after
+    def jump(self, node: Jump, defined: int) -> int:
+        self.note(node.point, defined)
+        return 0 if node.point in self.record.facts.uniform else defined
+
+    def branch(self, node: Branch, defined: int) -> Ways[int]:
+        self.note(node.point, defined)
+        if node.point in self.record.facts.uniform:
+            return super().branch(node, defined)
+        then = self.seq(node.then.items, defined | _touched(node.otherwise, self.record)[1])
+        other = self.seq(node.otherwise.items, defined | _touched(node.then, self.record)[1])
+        return self.joined(Ways(defined, 0, 0), self.joined(then, other))
+
+    def loop(self, node: Loop, defined: int) -> int:
+        self.note(node.point, defined)
+        given, record = defined, self.record
+        if (node.point, given) in record.ends:
+            return record.ends[node.point, given]
+        leaves = 0 if node.min_trip >= 1 and node.point in record.facts.uniform else defined
+        while True:
+            found = self.seq(node.body.items, defined)
+            around = defined | found.end | found.continues
+            if around == defined:
+                break
+            defined = around
+        self.note(node.end_point, found.end | found.continues)
+        after = record.ends[node.point, given] = leaves | found.end | found.continues | found.breaks
+        return after
 
 
 def _first_reads(

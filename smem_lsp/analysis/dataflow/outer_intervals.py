@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from smem_lsp.ir.nodes import Access, Barrier, Branch, Jump, Loop, Node, Seq
+from smem_lsp.ir.nodes import Access, Barrier, Branch, Jump, Loop, Node, Seq, bodies
+from smem_lsp.ir.walks import Backward, Flow
 from smem_lsp.source import checkpoint
 
 
@@ -18,68 +19,59 @@ def between(body: Seq, first: int, last: int) -> list[Node]:
         checkpoint()
         if first <= node.point <= last:
             found.append(node)
-        elif isinstance(node, Branch):
-            found += between(node.then, first, last) + between(node.otherwise, first, last)
-        elif isinstance(node, Loop):
-            found += between(node.body, first, last)
+        else:
+            found += (each for inner in bodies(node) for each in between(inner, first, last))
     return found
 
 
 def before_first(items: Sequence[Node], barriers: Collection[int]) -> list[Access]:
     """Accesses to which a path leads from the entry that passes none of ``barriers`` (points)."""
-    found: list[Access] = []
-    _forward(items, barriers, found, reached=True)
-    return found
+    walk = _Forward(barriers)
+    walk.seq(items, True)
+    return walk.found
 
 
 def after_last(items: Sequence[Node], barriers: Collection[int]) -> list[Access]:
     """Accesses from which a path leads to the end that passes none of ``barriers``, in program order."""
-    found: list[Access] = []
-    _backward(items, barriers, found, reached=True)
-    return sorted(found, key=lambda access: access.point)
+    walk = _Backward(barriers)
+    walk.seq(items, True, True, True)
+    return sorted(walk.found, key=lambda access: access.point)
 
 
-def _forward(
-    items: Sequence[Node], barriers: Collection[int], found: list[Access], *, reached: bool
-) -> tuple[bool, bool]:
-    """(whether such a path leads behind ``items``, whether one leads to a jump in them)."""
-    jumped = False
-    for node in items:
+class _Reached:
+    """The accesses that a path comes to, in the order in which they are come to."""
+
+    def __init__(self, barriers: Collection[int]) -> None:
+        self.barriers = barriers
+        self.found: list[Access] = []
+
+    def step(self, node: Node, reached: bool) -> bool:
         if isinstance(node, Access) and reached:
-            found.append(node)
-        elif isinstance(node, Barrier) and node.point in barriers:
-            reached = False
-        elif isinstance(node, Jump):
-            jumped = jumped or reached
-        elif isinstance(node, Branch):
-            arms = [
-                _forward(arm.items, barriers, found, reached=reached) for arm in (node.then, node.otherwise)
-            ]
-            reached = any(behind for behind, _ in arms)
-            jumped = jumped or any(left for _, left in arms)
-        elif isinstance(node, Loop):
-            behind, left = _forward(node.body.items, barriers, found, reached=reached)
-            reached = behind or left or (reached and not node.min_trip)
-    return reached, jumped
+            self.found.append(node)
+        return reached and not (isinstance(node, Barrier) and node.point in self.barriers)
 
 
-def _backward(
-    items: Sequence[Node], barriers: Collection[int], found: list[Access], *, reached: bool
-) -> bool:
-    """Does such a path lead from before ``items``?"""
-    for node in reversed(items):
-        if isinstance(node, Access) and reached:
-            found.append(node)
-        elif isinstance(node, Barrier) and node.point in barriers:
-            reached = False
-        elif isinstance(node, Jump):
-            reached = True
-        elif isinstance(node, Branch):
-            arms = [
-                _backward(arm.items, barriers, found, reached=reached) for arm in (node.then, node.otherwise)
-            ]
-            reached = any(arms)
-        elif isinstance(node, Loop):
-            within = _backward(node.body.items, barriers, found, reached=reached)
-            reached = within or (reached and not node.min_trip)
-    return reached
+class _Forward(_Reached, Flow[bool]):
+    none = False
+
+    def join(self, one: bool, other: bool) -> bool:
+        return one or other
+
+    def jump(self, node: Jump, reached: bool) -> bool:
+        return reached
+
+    def loop(self, node: Loop, reached: bool) -> bool:
+        found = self.seq(node.body, reached)
+        return found.end or found.breaks or found.continues or (reached and not node.min_trip)
+
+
+class _Backward(_Reached, Backward[bool]):
+    def jump(self, node: Jump, reached: bool, breaks: bool, continues: bool) -> bool:
+        return True
+
+    def branch(self, node: Branch, reached: bool, breaks: bool, continues: bool) -> bool:
+        then, other = (self.seq(arm.items, reached, breaks, continues) for arm in bodies(node))
+        return then or other
+
+    def loop(self, node: Loop, reached: bool) -> bool:
+        return self.seq(node.body.items, reached, True, True) or (reached and not node.min_trip)

@@ -4,13 +4,12 @@ that it did not take."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 
 from smem_lsp.analysis.values.terms import Op, Opaque, Term, Thread, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Assign, Branch, Jump, Loop, Node, Place, Seq
-from smem_lsp.source import checkpoint, record
-from smem_lsp.source.record import dataclass
+from smem_lsp.ir.nodes import Assign, Branch, Jump, Loop, Node, Place, Seq, bodies
+from smem_lsp.ir.walks import Descent
+from smem_lsp.source import record
 
 
 @record
@@ -34,48 +33,44 @@ class Position:
 def positions(body: Seq, values: ValueFacts) -> Mapping[int, Position]:
     """The positions of all nodes but assignments and places, by point."""
     found = _Finder(values)
-    found.seq(body.items, (), ())
+    found.seq(body.items, Position((), ()))
     return found.positions
 
 
-@dataclass(slots=True)
-class _Finder:
-    values: ValueFacts
-    positions: dict[int, Position] = field(default_factory=dict)
+class _Finder(Descent[Position]):
+    def __init__(self, values: ValueFacts) -> None:
+        self.values = values
+        self.positions: dict[int, Position] = {}
 
-    def seq(
-        self, items: Iterable[Node], loops: tuple[int, ...], holds: tuple[Condition, ...]
-    ) -> tuple[Condition, ...]:
-        """What holds behind ``items``."""
-        for node in items:
-            checkpoint()
-            if not isinstance(node, Assign | Place):
-                self.positions[node.point] = Position(loops, holds)
-            if isinstance(node, Branch):
-                holds = self.branch(node, loops, holds)
-            elif isinstance(node, Loop):
-                self.loop(node, loops, holds)
-            elif isinstance(node, Jump):
-                holds = (*holds, Condition(self.values.table.const(0), True, node.point))  # nobody comes by
-        return holds
+    def step(self, node: Node, here: Position) -> Position:
+        if isinstance(node, Assign | Place):
+            return here
+        self.positions[node.point] = here
+        if not isinstance(node, Jump):
+            return here
+        nobody = Condition(self.values.table.const(0), True, node.point)
+        return Position(here.loops, (*here.conditions, nobody))
 
-    def branch(
-        self, node: Branch, loops: tuple[int, ...], holds: tuple[Condition, ...]
-    ) -> tuple[Condition, ...]:
+    def holds(self, seq: Seq, here: Position, more: Iterable[Condition]) -> tuple[Condition, ...]:
+        """What holds at the end of an arm, in which ``more`` does."""
+        start = Position(here.loops, (*here.conditions, *more))
+        return (self.seq(seq.items, start) or start).conditions
+
+    def branch(self, node: Branch, here: Position) -> Position:
+        self.positions[node.point] = here
         term = self.values.conditions.get(node.point)
         if term is None:
-            self.seq(node.then.items, loops, holds)
-            self.seq(node.otherwise.items, loops, holds)
-            return holds
+            return super().branch(node, here) or here
+        holds = here.conditions
         yes, no = (tuple(conditions_of(term, truth, node.point)) for truth in (True, False))
-        then = self.seq(node.then.items, loops, (*holds, *yes))
-        otherwise = self.seq(node.otherwise.items, loops, (*holds, *no))
+        then, otherwise = self.holds(node.then, here, yes), self.holds(node.otherwise, here, no)
         if always_jumps(node.then):
-            return otherwise
+            return Position(here.loops, otherwise)
         if always_jumps(node.otherwise):
-            return then
+            return Position(here.loops, then)
         left = (then[len(holds) + len(yes) :], True), (otherwise[len(holds) + len(no) :], False)
-        return (*holds, *(self.if_taken(term, truth, each, node) for found, truth in left for each in found))
+        behind = (self.if_taken(term, truth, each, node) for found, truth in left for each in found)
+        return Position(here.loops, (*holds, *behind))
 
     def if_taken(self, term: Term, truth: bool, inside: Condition, node: Branch) -> Condition:
         """What holds behind a branch, because ``inside`` holds at the end of the arm for which ``term`` is ``truth``: a
@@ -85,15 +80,13 @@ class _Finder:
         found = inside.term if inside.truth else op("!", inside.term)
         return Condition(op("||", other, found), True, node.point)
 
-    def loop(self, node: Loop, loops: tuple[int, ...], holds: tuple[Condition, ...]) -> None:
+    def turns(self, node: Loop, here: Position) -> Iterable[Position]:
+        self.positions[node.point] = here
         facts = self.values.loops.get(node.point)
-        if facts is None:
-            self.seq(node.body.items, (*loops, node.point), holds)
-        elif facts.once:
-            self.seq(node.body.items, loops, holds)
-        else:
-            inside = (*holds, *conditions_of(facts.head, True, node.point)) if facts.tested else holds
-            self.seq(node.body.items, (*loops, node.point), inside)
+        if facts is not None and facts.once:
+            return (here,)
+        inside = conditions_of(facts.head, True, node.point) if facts is not None and facts.tested else ()
+        return (Position((*here.loops, node.point), (*here.conditions, *inside)),)
 
 
 def conditions_of(term: Term, truth: bool, point: int) -> Iterator[Condition]:
@@ -112,7 +105,7 @@ def always_jumps(seq: Seq) -> bool:
     for node in seq.items:
         if isinstance(node, Jump):
             return True
-        if isinstance(node, Branch) and always_jumps(node.then) and always_jumps(node.otherwise):
+        if isinstance(node, Branch) and all(map(always_jumps, bodies(node))):
             return True
     return False
 

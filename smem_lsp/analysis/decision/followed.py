@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cached_property
 from itertools import accumulate
 from operator import itemgetter, or_
@@ -43,6 +43,8 @@ from smem_lsp.ir.nodes import (
     Node,
     Place,
     Seq,
+    bodies,
+    changed,
     storages_of,
     walk,
 )
@@ -93,7 +95,7 @@ class Followed:
     @cached_property
     def body(self) -> Seq:
         """The nodes of the kernel that a walk over its accesses and barriers comes to."""
-        return _shortened(self.kernel.body)
+        return changed(self.kernel.body, _shortened)
 
     @cached_property
     def positions(self) -> Mapping[int, Position]:
@@ -354,18 +356,7 @@ def _elsewhere(touching: Mapping[Where, int]) -> dict[Where, int]:
     return found
 
 
-def _shortened(seq: Seq) -> Seq:
-    kept: list[Node] = []
-    for node in seq.items:
-        checkpoint()
-        if isinstance(node, Branch):
-            then, otherwise = _shortened(node.then), _shortened(node.otherwise)
-            if then.items or otherwise.items:
-                kept.append(replace(node, then=then, otherwise=otherwise))
-        elif isinstance(node, Loop):
-            body = _shortened(node.body)
-            if body.items:
-                kept.append(replace(node, body=body))
-        elif isinstance(node, Access | Barrier | CopyWait | Exchange | Place | Jump):
-            kept.append(node)
-    return Seq(tuple(kept))
+def _shortened(node: Node) -> tuple[Node, ...]:
+    if isinstance(node, Branch | Loop):
+        return (node,) if any(arm.items for arm in bodies(node)) else ()
+    return (node,) if isinstance(node, Access | Barrier | CopyWait | Exchange | Place | Jump) else ()

@@ -26,6 +26,7 @@ from smem_lsp.ir.nodes import (
     Proxy,
     Remote,
     Seq,
+    of_own_turn,
     walk,
 )
 from smem_lsp.source import checkpoint, record
@@ -248,12 +249,7 @@ class _Finder:
 
 def _jumps_of(items: Iterable[Node]) -> Iterator[Jump]:
     """The jumps of the loop around ``items``, and returns, outside of the loops in them."""
-    for node in items:
-        if isinstance(node, Jump):
-            yield node
-        elif isinstance(node, Branch):
-            yield from _jumps_of(node.then.items)
-            yield from _jumps_of(node.otherwise.items)
+    return (node for node in of_own_turn(items) if isinstance(node, Jump))
 
 
 @dataclass(slots=True)

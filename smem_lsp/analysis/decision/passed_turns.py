@@ -7,14 +7,14 @@ and of another one that has that turn behind it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from smem_lsp.analysis.decision.conditions import Condition, Position, conditions_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Branch, Jump, JumpKind, Loop, Seq
-from smem_lsp.source import checkpoint, record
-from smem_lsp.source.record import dataclass
+from smem_lsp.ir.nodes import Branch, Jump, JumpKind, Loop, Node, Seq
+from smem_lsp.ir.walks import Descent
+from smem_lsp.source import record
 
 Leaving = tuple[Condition, ...]
 """What holds for a thread that jumps out of a loop."""
@@ -35,7 +35,7 @@ class Exits:
 def loop_exits(body: Seq, values: ValueFacts, positions: Mapping[int, Position]) -> Mapping[int, Exits]:
     """By loop (point). A jump that stands in an inner loop, or under a condition that is not known, is left out."""
     found = _Finder(values, positions)
-    found.seq(body, None, known=True, reached=True, once=False)
+    found.seq(body, _Inside())
     return {
         point: Exits(
             outside,
@@ -47,38 +47,46 @@ def loop_exits(body: Seq, values: ValueFacts, positions: Mapping[int, Position])
     }
 
 
-@dataclass(slots=True)
-class _Finder:
-    values: ValueFacts
-    positions: Mapping[int, Position]
-    outside: dict[int, int] = field(default_factory=dict)
-    leaving: defaultdict[int, list[Leaving]] = field(default_factory=lambda: defaultdict(list))
-    breaks: set[int] = field(default_factory=set)
-    reached: set[int] = field(default_factory=set)
-    unclear: set[int] = field(default_factory=set)  # loops of which a turn may end where no condition says so
+@record
+class _Inside:
+    """``loop``: the innermost one; ``known``: are all conditions in it on the way here known? ``reached``: those around
+    it, too? ``once``: does something stand around that a ``break`` leaves, and that is no loop?"""
 
-    def seq(self, seq: Seq, loop: int | None, *, known: bool, reached: bool, once: bool) -> None:
-        """``loop``: the innermost one; ``known``: are all conditions in it on the way here known? ``reached``: those
-        around it, too? ``once``: does something stand around that a ``break`` leaves, and that is no loop?"""
-        for node in seq.items:
-            checkpoint()
-            if isinstance(node, Branch):
-                asked = node.point in self.values.conditions
-                for arm in (node.then, node.otherwise):
-                    self.seq(arm, loop, known=known and asked, reached=reached and asked, once=once)
-            elif isinstance(node, Loop):
-                facts = self.values.loops.get(node.point)
-                if facts is not None and facts.once:
-                    self.seq(node.body, loop, known=known, reached=reached, once=True)
-                    continue
-                if facts is not None:
-                    head = [*conditions_of(facts.head, True, node.point)] if facts.tested else []
-                    self.outside[node.point] = len(self.positions[node.point].conditions) + len(head)
-                    self.reached.update((node.point,) if reached else ())
-                known_here = facts is not None
-                self.seq(node.body, node.point, known=known_here, reached=reached and known_here, once=False)
-            elif isinstance(node, Jump) and loop is not None:
-                self.jump(node, loop, known=known, once=once)
+    loop: int | None = None
+    known: bool = True
+    reached: bool = True
+    once: bool = False
+
+
+class _Finder(Descent[_Inside]):
+    def __init__(self, values: ValueFacts, positions: Mapping[int, Position]) -> None:
+        self.values = values
+        self.positions = positions
+        self.outside: dict[int, int] = {}
+        self.leaving: defaultdict[int, list[Leaving]] = defaultdict(list)
+        self.breaks: set[int] = set()
+        self.reached: set[int] = set()
+        self.unclear: set[int] = set()  # loops of which a turn may end where no condition says so
+
+    def arm(self, node: Branch, here: _Inside, truth: bool) -> _Inside:
+        asked = node.point in self.values.conditions
+        return replace(here, known=here.known and asked, reached=here.reached and asked)
+
+    def turns(self, node: Loop, here: _Inside) -> Iterable[_Inside]:
+        facts = self.values.loops.get(node.point)
+        if facts is not None and facts.once:
+            return (replace(here, once=True),)
+        if facts is not None:
+            head = [*conditions_of(facts.head, True, node.point)] if facts.tested else []
+            self.outside[node.point] = len(self.positions[node.point].conditions) + len(head)
+            self.reached.update((node.point,) if here.reached else ())
+        known = facts is not None
+        return (_Inside(node.point, known, here.reached and known),)
+
+    def step(self, node: Node, here: _Inside) -> _Inside:
+        if isinstance(node, Jump) and here.loop is not None:
+            self.jump(node, here.loop, known=here.known, once=here.once)
+        return here
 
     def jump(self, node: Jump, loop: int, *, known: bool, once: bool) -> None:
         if node.kind is JumpKind.CONTINUE and once:

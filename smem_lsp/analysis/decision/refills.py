@@ -33,7 +33,9 @@ from smem_lsp.analysis.decision.writers import Writer, Writers
 from smem_lsp.analysis.values.enumerated import touched
 from smem_lsp.analysis.values.filled import is_filled
 from smem_lsp.analysis.values.terms import Term
-from smem_lsp.ir.nodes import Access, AccessKind, Branch, Jump, JumpKind, Loop, Node, Seq
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.ir.nodes import Access, AccessKind, Branch, Jump, JumpKind, Loop, Node, Seq, bodies
+from smem_lsp.ir.walks import Descent
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
 
@@ -115,12 +117,6 @@ def proved_refills(
     return tuple(left)
 
 
-def _inner(node: Node) -> tuple[Seq, ...]:
-    if isinstance(node, Branch):
-        return node.then, node.otherwise
-    return (node.body,) if isinstance(node, Loop) else ()
-
-
 @dataclass(slots=True)
 class _Finder:
     of: Followed
@@ -134,7 +130,7 @@ class _Finder:
         for index, node in enumerate(items):
             blocks = (*around, Block(items, index, loop))
             own = node.point if isinstance(node, Loop) and not self.is_once(node) else None
-            for inner in _inner(node):
+            for inner in bodies(node):
                 yield from self.seq(inner, blocks, own)
 
     def of_block(
@@ -159,7 +155,9 @@ class _Finder:
             if written and not jumps and node.point in self.of.control.steady:
                 for buffer in written:
                     begun.setdefault(buffer, (index, []))
-                for write in self.writes(node, (), ()):
+                writes = _Writes(self.of.values)
+                writes.seq((node,), ((), ()))
+                for write in writes.found:
                     if write.access.buffer in written:
                         begun[write.access.buffer][1].append(write)
         yield from ended(list(begun))
@@ -170,16 +168,16 @@ class _Finder:
             own = frozenset((node.buffer,))
             reads = own if node.kind.reads and not node.lands else frozenset[int]()
             return reads, own if node.kind is AccessKind.WRITE else frozenset(), False
-        found = self._touched.get(node.point) if _inner(node) else None
+        found = self._touched.get(node.point) if bodies(node) else None
         if found is None:
             checkpoint()
-            inside = [self.touched(each) for seq in _inner(node) for each in seq.items]
+            inside = [self.touched(each) for seq in bodies(node) for each in seq.items]
             found = (
                 frozenset().union(*(each[0] for each in inside)),
                 frozenset().union(*(each[1] for each in inside)),
                 isinstance(node, Jump) or any(each[2] for each in inside),
             )
-            if _inner(node):
+            if bodies(node):
                 self._touched[node.point] = found
         return found
 
@@ -187,22 +185,30 @@ class _Finder:
         facts = self.of.values.loops.get(loop.point)
         return facts is not None and facts.once
 
-    def writes(self, node: Node, guards: tuple[Guard, ...], loops: tuple[int, ...]) -> Iterator[Write]:
-        """Those of which is known under which conditions they run."""
-        values = self.of.values
-        if isinstance(node, Access):
-            if node.kind is AccessKind.WRITE:
-                yield Write(node, guards, loops)
-        elif isinstance(node, Branch):
-            term = values.conditions.get(node.point)
-            if term is not None:
-                for arm, taken in ((node.then, True), (node.otherwise, False)):
-                    for each in arm.items:
-                        yield from self.writes(each, (*guards, (term, taken)), loops)
-        elif isinstance(node, Loop) and node.point in values.loops:
-            inside = loops if self.is_once(node) else (*loops, node.point)
-            for each in node.body.items:
-                yield from self.writes(each, guards, inside)
+
+_Here = tuple[tuple[Guard, ...], tuple[int, ...]]
+
+
+class _Writes(Descent[_Here]):
+    """``found``: those of which is known under which conditions they run, and in which loops."""
+
+    def __init__(self, values: ValueFacts) -> None:
+        self.values = values
+        self.found: list[Write] = []
+
+    def step(self, node: Node, here: _Here) -> _Here:
+        if isinstance(node, Access) and node.kind is AccessKind.WRITE:
+            self.found.append(Write(node, *here))
+        return here
+
+    def arm(self, node: Branch, here: _Here, truth: bool) -> _Here | None:
+        term = self.values.conditions.get(node.point)
+        return None if term is None else ((*here[0], (term, truth)), here[1])
+
+    def turns(self, node: Loop, here: _Here) -> Iterable[_Here]:
+        facts = self.values.loops.get(node.point)
+        more = () if facts is None or facts.once else (node.point,)
+        return () if facts is None else ((here[0], (*here[1], *more)),)
 
 
 @dataclass
@@ -469,7 +475,7 @@ def _reads(node: Node, buffer: int, kills: frozenset[tuple[int, int]]) -> Iterat
     if isinstance(node, Access):
         if node.buffer == buffer and node.kind.reads and not node.lands:
             yield node
-    for seq in _inner(node):
+    for seq in bodies(node):
         for each in seq.items:
             if (each.point, buffer) in kills:
                 break  # whatever is behind it, in this turn or the next one
@@ -480,4 +486,4 @@ def _leaves(node: Node) -> bool:
     """May a thread go from here to the end or the next turn of a loop?"""
     if isinstance(node, Jump):
         return node.kind is not JumpKind.RETURN
-    return any(_leaves(each) for seq in _inner(node) for each in seq.items)
+    return any(_leaves(each) for seq in bodies(node) for each in seq.items)

@@ -17,6 +17,7 @@ from smem_lsp.ir.nodes import (
     Node,
     Place,
     Seq,
+    bodies,
 )
 from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
@@ -69,7 +70,7 @@ class Regions:
                 elif isinstance(node, Jump):
                     jumps = True
                 elif isinstance(node, Branch | Loop):
-                    for inner in map(self.summary, _arms(node)):
+                    for inner in map(self.summary, bodies(node)):
                         accesses |= inner.accesses
                         orders = orders or inner.orders
                         jumps = jumps or inner.jumps
@@ -91,7 +92,7 @@ class Regions:
             return node.point in self.delivering
         if not isinstance(node, Branch | Loop):
             return isinstance(node, Jump)
-        found = [self.summary(arm) for arm in _arms(node)]
+        found = [self.summary(arm) for arm in bodies(node)]
         if any(each.accesses or each.orders or each.jumps or each.waits or each.delivers for each in found):
             return True
         return self.calls(node)
@@ -103,11 +104,11 @@ class Regions:
 
     def orders(self, node: Branch | Loop) -> bool:
         """Does it hold something that orders accesses, or may, or tells when a copy has landed?"""
-        return any(each.orders or each.waits for each in map(self.summary, _arms(node))) or self.calls(node)
+        return any(each.orders or each.waits for each in map(self.summary, bodies(node))) or self.calls(node)
 
     def calls(self, node: Branch | Loop) -> bool:
         """Does it hold one of the calls, or is it one of the loops, from which on nothing counts that was open?"""
-        last = max(each.last for each in map(self.summary, _arms(node)))
+        last = max(each.last for each in map(self.summary, bodies(node)))
         last = node.end_point if isinstance(node, Loop) else last
         return any(node.point < call <= last for call in self.ordering.calls)
 
@@ -123,7 +124,3 @@ class _Summary:
     waits: bool
     delivers: bool
     last: int
-
-
-def _arms(node: Branch | Loop) -> tuple[Seq, ...]:
-    return (node.body,) if isinstance(node, Loop) else (node.then, node.otherwise)

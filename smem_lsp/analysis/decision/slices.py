@@ -18,7 +18,7 @@ from smem_lsp.analysis.decision.rereads import Earlier
 from smem_lsp.analysis.decision.ways import InTurn, NotTaken, Way
 from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Sym, Term, Thread, parts_of
 from smem_lsp.analysis.values.value_facts import Exit, Recurrence
-from smem_lsp.ir.nodes import Access, Branch, Loop, Seq
+from smem_lsp.ir.nodes import Access, Loop, Seq, placed
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
@@ -55,7 +55,7 @@ class Slices:
         for name in self.of.kernel.variables:
             self.variables.append(f"{name}#{known[name]}")
             known[name] += 1
-        self.loops = dict(_called(self.of.kernel.body, "", self.variables, Counter()))
+        self.loops = _called(self.of.kernel.body, self.variables)
         self.exits = {each.value: (point, each) for point, found in values.exits.items() for each in found}
         self.atoms = {each.atom: each for loop in values.loops.values() for each in loop.recurrences}
         terms, alike = self.seen_from(None), Counter[Name]()
@@ -104,20 +104,18 @@ class Slices:
         return found
 
 
-def _called(seq: Seq, around: str, variables: list[str], known: Counter[str]) -> Iterator[tuple[int, str]]:
+def _called(seq: Seq, variables: list[str]) -> Mapping[int, str]:
     """What the loops in a block are called: by what they count with, and the loops around them."""
-    for node in seq.items:
-        checkpoint()
-        if isinstance(node, Branch):
-            yield from _called(node.then, around, variables, known)
-            yield from _called(node.otherwise, around, variables, known)
-        elif isinstance(node, Loop):
+    found, known = dict[int, str](), Counter[str]()
+    for node, around in placed(seq):
+        if isinstance(node, Loop):
+            loops = (each for each in reversed(around) if isinstance(each, Loop) and each.trips != 1)
+            within = next((found[each.point] for each in loops), "")
             name = "" if node.induction is None else _variable(variables, node.induction.variable)
-            called = f"{around}/{name if node.trips != 1 else 'once'}"
+            called = f"{within}/{name if node.trips != 1 else 'once'}"
             known[called] += 1
-            called = f"{called}.{known[called]}"
-            yield node.point, called
-            yield from _called(node.body, called if node.trips != 1 else around, variables, known)
+            found[node.point] = f"{called}.{known[called]}"
+    return found
 
 
 def _variable(variables: Sequence[str], index: int) -> str:

@@ -20,13 +20,13 @@ from smem_lsp.analysis.values.terms import Op, Sym, Term
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
-    Branch,
     Dims,
     Jump,
     JumpKind,
     Loop,
     Node,
     Seq,
+    bodies,
     storages_of,
     walk,
 )
@@ -140,8 +140,7 @@ def _way(seq: Seq, point: int) -> tuple[_Step, ...]:
         checkpoint()
         if node.point == point:
             return (_Step(seq, place, node),)
-        arms = (node.then, node.otherwise) if isinstance(node, Branch) else ()
-        for inner in (node.body,) if isinstance(node, Loop) else arms:
+        for inner in bodies(node):
             if way := _way(inner, point):
                 return (_Step(seq, place, node), *way)
     return ()

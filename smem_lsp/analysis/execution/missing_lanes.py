@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from smem_lsp.ir.nodes import Barrier, Branch, Exchange, Kernel, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import Barrier, Exchange, Kernel, Loop, Node, Seq, bodies, walk
 from smem_lsp.source.record import dataclass
 
 
@@ -55,12 +55,11 @@ def _is_last(seq: Seq, wanted: Barrier) -> bool:
 
 
 def _is_last_inside(node: Node, wanted: Barrier) -> bool:
-    if isinstance(node, Branch):
-        arm, other = (
-            (node.then, node.otherwise) if _holds_in(node.then, wanted) else (node.otherwise, node.then)
-        )
-        return _is_last(arm, wanted) and not any(map(_waits, other.items))
-    return isinstance(node, Loop) and node.trips == 1 and _is_last(node.body, wanted)  # a function's body
+    if isinstance(node, Loop) and node.trips != 1:  # else a function's body
+        return False
+    return all(
+        _is_last(seq, wanted) if _holds_in(seq, wanted) else not any(map(_waits, seq)) for seq in bodies(node)
+    )
 
 
 def _holds(node: Node, wanted: Barrier) -> bool:

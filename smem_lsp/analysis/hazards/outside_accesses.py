@@ -26,6 +26,7 @@ from smem_lsp.ir.nodes import (
     Node,
     Seq,
     Written,
+    bodies,
     walk,
 )
 from smem_lsp.ir.places import At, Row
@@ -127,7 +128,7 @@ class _Outside:
         if isinstance(node, Loop):
             return node.end_point
         if isinstance(node, Branch):
-            return max(self.last(part, node.point) for part in (node.then, node.otherwise))
+            return max(self.last(part, node.point) for part in bodies(node))
         return node.point
 
     def last(self, seq: Seq, default: int) -> int:
@@ -137,7 +138,7 @@ class _Outside:
             found = -1
             for node in seq.items:
                 found = max(found, node.point)
-                for inner in _arms(node):
+                for inner in bodies(node):
                     found = max(found, self.last(inner, -1))
             self._last[id(seq)] = found
         return default if found < 0 else found
@@ -177,12 +178,6 @@ class _Outside:
         """The parameter that an address is counted from."""
         found = {name for name in _names(base) if name in self.kernel.memory.pointers}
         return next(iter(found)) if len(found) == 1 else None
-
-
-def _arms(node: Node) -> tuple[Seq, ...]:
-    if isinstance(node, Branch):
-        return node.then, node.otherwise
-    return (node.body,) if isinstance(node, Loop) else ()
 
 
 def _leads_to(address: Term, own: frozenset[Term]) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from smem_lsp.analysis.decision.mispaired import Mispaired
 from smem_lsp.analysis.repairs.insertion_points import is_own_text
-from smem_lsp.ir.nodes import Assign, Barrier, Branch, Kernel, Loop, Node, Place, Seq, walk
+from smem_lsp.ir.nodes import Assign, Barrier, Branch, Kernel, Node, Place, Seq, bodies, changed, walk
 from smem_lsp.source.record import dataclass
 
 
@@ -37,7 +37,8 @@ def _place(kernel: Kernel, found: Mispaired) -> Place | None:
     branch = found.decision
     if not isinstance(branch, Branch) or _holds_others(branch, found.barrier):
         return None
-    around = next((seq for seq in _sequences(kernel.body) if any(node is branch for node in seq)), None)
+    every = (kernel.body, *(seq for node in walk(kernel.body) for seq in bodies(node)))
+    around = next((seq for seq in every if any(node is branch for node in seq)), None)
     arm = next((seq for seq in (branch.then, branch.otherwise) if any(n is found.barrier for n in seq)), None)
     if around is None or arm is None:
         return None
@@ -63,25 +64,10 @@ def _last_place(nodes: Sequence[Node]) -> Place | None:
     return ahead[-1] if ahead and isinstance(ahead[-1], Place) else None
 
 
-def _sequences(seq: Seq) -> list[Seq]:
-    found = [seq]
-    for node in seq:
-        if isinstance(node, Branch):
-            found += _sequences(node.then) + _sequences(node.otherwise)
-        elif isinstance(node, Loop):
-            found += _sequences(node.body)
-    return found
-
-
 def _moved(kernel: Kernel, barrier: Barrier, to: Place) -> Kernel:
-    def seq(old: Seq) -> Seq:
-        return Seq(tuple(node(each) for each in old if each is not barrier))
+    def moved(node: Node) -> tuple[Node, ...]:
+        if node is to:
+            return (replace(barrier, point=to.point, line=to.line),)
+        return () if node is barrier else (node,)
 
-    def node(old: Node) -> Node:
-        if old is to:
-            return replace(barrier, point=to.point, line=to.line)
-        if isinstance(old, Branch):
-            return replace(old, then=seq(old.then), otherwise=seq(old.otherwise))
-        return replace(old, body=seq(old.body)) if isinstance(old, Loop) else old
-
-    return replace(kernel, body=seq(kernel.body))
+    return replace(kernel, body=changed(kernel.body, moved))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from smem_lsp.analysis.hazards.model import Race
-from smem_lsp.ir.nodes import Assign, Branch, GlobalAccess, Kernel, Loop, Node, Place, Seq, walk
+from smem_lsp.ir.nodes import Assign, GlobalAccess, Kernel, Loop, Node, Place, Seq, bodies, walk
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
@@ -60,11 +60,8 @@ def _points(
             last = node
     yield from (InsertionPoint(place, loops, previous, None) for place, previous in pending)
     for node in seq:
-        if isinstance(node, Branch):
-            yield from _points(kernel, node.then, places, loops)
-            yield from _points(kernel, node.otherwise, places, loops)
-        elif isinstance(node, Loop):
-            yield from _points(kernel, node.body, places, (*loops, node))
+        for inner in bodies(node):
+            yield from _points(kernel, inner, places, (*loops, node) if isinstance(node, Loop) else loops)
 
 
 def candidates(

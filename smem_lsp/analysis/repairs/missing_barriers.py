@@ -14,7 +14,7 @@ from smem_lsp.analysis.repairs.proxy_fences import Fence, fences
 from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.terms import Level, Term, is_free
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, Place, Seq, walk
+from smem_lsp.ir.nodes import Access, Branch, Kernel, Node, Place, Region, placed, walk
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
@@ -125,21 +125,21 @@ def warp_places(kernel: Kernel, values: ValueFacts, levels: Levels, places: froz
     def is_clear(term: Term) -> bool:
         return levels.level(term) <= Level.WARP or not is_free(term)
 
-    return places.union(_clear_places(kernel.body, values, is_clear))
+    regions = (node for node in walk(kernel.body) if isinstance(node, Region))
+    clear = {node.point for node in regions if all(map(is_clear, _decide(node, values)))}
+    return places.union(
+        node.point
+        for node, around in placed(kernel.body)
+        if isinstance(node, Place) and all(each.point in clear for each in around)
+    )
 
 
-def _clear_places(seq: Seq, values: ValueFacts, is_clear: Callable[[Term], bool]) -> Iterator[int]:
-    for node in seq:
-        if isinstance(node, Place):
-            yield node.point
-        elif isinstance(node, Branch):
-            if is_clear(values.conditions[node.point]):
-                yield from _clear_places(node.then, values, is_clear)
-                yield from _clear_places(node.otherwise, values, is_clear)
-        elif isinstance(node, Loop):
-            loop = values.loops[node.point]
-            if all(map(is_clear, (loop.first, loop.head, loop.again, *loop.exits))):
-                yield from _clear_places(node.body, values, is_clear)
+def _decide(node: Node, values: ValueFacts) -> tuple[Term, ...]:
+    """The terms that decide who runs what is inside."""
+    if isinstance(node, Branch):
+        return (values.conditions[node.point],)
+    loop = values.loops[node.point]
+    return (loop.first, loop.head, loop.again, *loop.exits)
 
 
 def _groups(kernel: Kernel, races: Sequence[Race]) -> Iterator[tuple[list[Race], bool]]:

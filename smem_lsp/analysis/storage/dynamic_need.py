@@ -6,13 +6,13 @@ constants, in loops whose number of iterations is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from smem_lsp.analysis.values.evaluate import Evaluator, asks
+from smem_lsp.analysis.values.running_threads import RunningThreads
 from smem_lsp.analysis.values.trip_counts import iterations_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, AddressSpace, Branch, Dims, Jump, Kernel, Loop, Seq, walk
-from smem_lsp.source import checkpoint
+from smem_lsp.ir.nodes import Access, AddressSpace, Branch, Dims, Jump, Kernel, Loop, Node, bodies, walk
 from smem_lsp.source.record import dataclass
 
 
@@ -39,7 +39,9 @@ def dynamic_need(kernel: Kernel, values: ValueFacts, dims: Dims) -> Need | None:
     if not dynamic or kernel.irregular is not None:
         return None
     need: Need | None = None
-    for access, threads in _sure(kernel.body, values, Evaluator(dims)):
+    sure = _Sure(values)
+    sure.seq(kernel.body, Evaluator(dims))
+    for access, threads in sure.found:
         buffer = kernel.buffers[access.buffer]
         width = access.width if access.width is not None else buffer.element_bytes
         if access.buffer not in dynamic or access.guess or access.part is not None or width is None:
@@ -59,31 +61,32 @@ def dynamic_need(kernel: Kernel, values: ValueFacts, dims: Dims) -> Need | None:
     return need
 
 
-def _sure(seq: Seq, values: ValueFacts, threads: Evaluator) -> Iterator[tuple[Access, Evaluator]]:
-    """Accesses that surely run, with the threads that run them, up to the first jump."""
-    for node in seq:
-        checkpoint()
-        if isinstance(node, Access):
-            yield node, threads
-        elif isinstance(node, Jump):
-            return
-        elif isinstance(node, Branch):
-            taken = threads.values(values.conditions[node.point])
-            if taken is not None:
-                for arm, mask in ((node.then, taken), (node.otherwise, [int(not each) for each in taken])):
-                    if any(mask):
-                        yield from _sure(arm, values, threads.only(mask))
-            if _leaves(node.then) or _leaves(node.otherwise):
-                return
-        elif isinstance(node, Loop):
-            if _leaves(node.body):
-                return
-            facts = values.loops.get(node.point)
-            counted = None if facts is None else iterations_of(facts, threads)
-            for inside in () if counted is None else (counted.first(), counted.last()):
-                if inside is not None:
-                    yield from _sure(node.body, values, inside)
+class _Sure(RunningThreads):
+    """``found``: accesses that surely run, with the threads that run them, up to the first jump."""
+
+    def __init__(self, values: ValueFacts) -> None:
+        super().__init__(values)
+        self.found: list[tuple[Access, Evaluator]] = []
+
+    def access(self, node: Access, threads: Evaluator) -> None:
+        self.found.append((node, threads))
+
+    def step(self, node: Node, threads: Evaluator) -> Evaluator | None:
+        return None if isinstance(node, Jump) else super().step(node, threads)
+
+    def branch(self, node: Branch, threads: Evaluator) -> Evaluator | None:
+        behind = super().branch(node, threads)
+        return None if _leaves(node) else behind
+
+    def loop(self, node: Loop, threads: Evaluator) -> Evaluator | None:
+        return None if _leaves(node) else super().loop(node, threads)
+
+    def turns(self, node: Loop, threads: Evaluator) -> Iterable[Evaluator]:
+        facts = self.values.loops.get(node.point)
+        counted = None if facts is None else iterations_of(facts, threads)
+        ends = () if counted is None else (counted.first(), counted.last())
+        return [each for each in ends if each is not None]
 
 
-def _leaves(seq: Seq) -> bool:
-    return any(isinstance(node, Jump) for node in walk(seq))
+def _leaves(node: Node) -> bool:
+    return any(isinstance(each, Jump) for inner in bodies(node) for each in walk(inner))

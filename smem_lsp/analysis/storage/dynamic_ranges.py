@@ -32,15 +32,14 @@ from smem_lsp.ir.nodes import (
     FEWEST_LANDINGS,
     Access,
     AddressSpace,
-    Branch,
     Buffer,
     Dims,
     Kernel,
-    Loop,
     Name,
     Node,
     Seq,
     StorageMember,
+    changed,
     walk,
 )
 from smem_lsp.ir.values import Const, Operator, operation
@@ -506,26 +505,17 @@ def _retargeted(
     seq: Seq, of: Mapping[int, Range], landing: Mapping[int, frozenset[int]], copied: Sequence[int]
 ) -> Seq:
     """``landing``: accesses that are one of each of several of the ``copied`` ranges."""
-    moved: list[Node] = []
-    for node in seq:
+
+    def moved(node: Node) -> Iterable[Node]:
         if isinstance(node, Access) and node.point in landing:
-            moved += (
+            return (
                 replace(node, point=node.point + number, buffer=index, within=None)
                 for number, index in enumerate(copied)
                 if index in landing[node.point]
             )
-            continue
-        if isinstance(node, Access) and node.point in of:
-            node = _access(node, of[node.point])
-        elif isinstance(node, Branch):
-            then = _retargeted(node.then, of, landing, copied)
-            node = replace(node, then=then, otherwise=_retargeted(node.otherwise, of, landing, copied))
-        elif isinstance(node, Loop):
-            body = _retargeted(node.body, of, landing, copied)
-            tail = len(_retargeted(Seq(node.body.items[len(node.body) - node.tail :]), of, landing, copied))
-            node = replace(node, body=body, tail=tail)
-        moved.append(node)
-    return Seq(tuple(moved))
+        return (_access(node, of[node.point]) if isinstance(node, Access) and node.point in of else node,)
+
+    return changed(seq, moved)
 
 
 def _access(access: Access, to: Range) -> Access:

@@ -11,8 +11,7 @@ from smem_lsp.analysis.values.extents import Extent, extent_of
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import LoopVar, Op, Term, Thread
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, Seq
-from smem_lsp.source import checkpoint
+from smem_lsp.ir.nodes import Access, Branch, Kernel, Seq, placed, walk
 from smem_lsp.terms.intervals import INFINITE
 
 
@@ -50,21 +49,16 @@ class Reach:
         )
 
 
-def _guarded(seq: Seq, values: ValueFacts, inside: bool = False) -> frozenset[int]:
+def _guarded(seq: Seq, values: ValueFacts) -> frozenset[int]:
     """Accesses that only some threads may run: guards bound their index in ways not modelled here."""
-    found: set[int] = set()
-    for node in seq:
-        checkpoint()
-        if isinstance(node, Access):
-            if inside:
-                found.add(node.point)
-        elif isinstance(node, Branch):
-            guards = inside or _differs(values.conditions.get(node.point))
-            for arm in (node.then, node.otherwise):
-                found |= _guarded(arm, values, guards)
-        elif isinstance(node, Loop):
-            found |= _guarded(node.body, values, inside)
-    return frozenset(found)
+    conditions = values.conditions
+    branches = (node for node in walk(seq) if isinstance(node, Branch))
+    differing = {node.point for node in branches if _differs(conditions.get(node.point))}
+    return frozenset(
+        node.point
+        for node, around in placed(seq)
+        if isinstance(node, Access) and any(each.point in differing for each in around)
+    )
 
 
 def _differs(condition: Term | None) -> bool:

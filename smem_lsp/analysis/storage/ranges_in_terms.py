@@ -25,7 +25,7 @@ from smem_lsp.analysis.values.pointer_ranges import (
 from smem_lsp.analysis.values.sums import fixed_part, spelled, sum_of
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.host_terms import Sum
-from smem_lsp.ir.nodes import Access, Branch, Buffer, Kernel, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import Access, Buffer, Kernel, Node, Seq, changed, walk
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Unknown, Value, Var, operation, parts_of
 from smem_lsp.source import checkpoint, record
 from smem_lsp.terms.polynomial import added, is_nonnegative
@@ -379,16 +379,12 @@ def _buffer(base: Buffer, each: TermRange) -> Buffer:
 
 def _retargeted(seq: Seq, of: Mapping[int, int], *, whole: bool = False) -> Seq:
     """``whole``: bytes stay those of the whole array."""
-    moved: list[Node] = []
-    for node in seq:
+
+    def moved(node: Node) -> tuple[Node, ...]:
         if isinstance(node, Access) and node.point in of:
             node = replace(node, buffer=of[node.point])
             if not whole:
                 node = replace(node, index=None, offset=None, within=None, subscripts=())
-        elif isinstance(node, Branch):
-            then, otherwise = (_retargeted(arm, of, whole=whole) for arm in (node.then, node.otherwise))
-            node = replace(node, then=then, otherwise=otherwise)
-        elif isinstance(node, Loop):
-            node = replace(node, body=_retargeted(node.body, of, whole=whole))
-        moved.append(node)
-    return Seq(tuple(moved))
+        return (node,)
+
+    return changed(seq, moved)

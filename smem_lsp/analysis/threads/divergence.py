@@ -7,14 +7,13 @@ shape, or blocks of 64, 256 and 512 threads, with two assignments of unrelated l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import field
+from collections.abc import Sequence
 
 from smem_lsp.analysis.threads.assignments import assignments
 from smem_lsp.analysis.threads.uniformity import Control, Levels
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Barrier, Branch, Dims, Jump, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import Around, Barrier, Branch, Dims, Jump, Loop, Node, Region, Seq, placed, walk
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
@@ -29,24 +28,21 @@ class Verdicts:
     paired: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """A branch and the arm that is taken, or a loop."""
-
-    point: int
-    arm: bool
-    node: Branch | Loop = field(compare=False)
-
-
 def judge(body: Seq, levels: Levels, control: Control, dims: Dims | None) -> Verdicts:
     """Verdicts on the block barriers that ``control`` does not prove. ``dims``: the block's shape, if one is known or
     assumed."""
     values = levels.values
     samples = [dims] if dims is not None else samples_for(values)
     paired: set[int] = set()
-    for barrier, guards in _open_barriers(body, control, ()):
-        if _pairing(guards, values, levels, samples) == {True}:
-            paired.add(barrier.point)
+    for node, around in placed(body):
+        if (
+            isinstance(node, Barrier)
+            and node.of_block
+            and not node.guess
+            and node.point not in control.barriers
+        ):
+            if _pairing(around, values, levels, samples) == {True}:
+                paired.add(node.point)
     return Verdicts(frozenset(paired))
 
 
@@ -63,33 +59,14 @@ def samples_for(values: ValueFacts, single: str = "") -> list[Dims]:
     return [(threads, 1, 1) for threads in _THREADS]
 
 
-def _open_barriers(
-    seq: Seq, control: Control, guards: tuple[Guard, ...]
-) -> Iterator[tuple[Barrier, tuple[Guard, ...]]]:
-    """(barrier without proof, its guards)."""
-    for node in seq.items:
-        if isinstance(node, Barrier):
-            if node.of_block and not node.guess and node.point not in control.barriers:
-                yield node, guards
-        elif isinstance(node, Branch):
-            yield from _open_barriers(node.then, control, (*guards, Guard(node.point, True, node)))
-            yield from _open_barriers(node.otherwise, control, (*guards, Guard(node.point, False, node)))
-        elif isinstance(node, Loop):
-            yield from _open_barriers(node.body, control, (*guards, Guard(node.point, True, node)))
-
-
 # ---- both arms -------------------------------------------------------------------------------------------------------
 
 
-def _pairing(
-    guards: tuple[Guard, ...], values: ValueFacts, levels: Levels, samples: Sequence[Dims]
-) -> set[bool] | None:
+def _pairing(around: Around, values: ValueFacts, levels: Levels, samples: Sequence[Dims]) -> set[bool] | None:
     """Do both arms of the innermost branch run equally many barriers? For each number of lanes that a warp may have:
     does it then split the block between warps, or a warp? None if it is no such branch or unknown."""
-    if not guards or not isinstance(guards[-1].node, Branch):
-        return None
-    node = guards[-1].node
-    if any(not _agreed(guard, values, levels) for guard in guards[:-1]):
+    node = around[-1] if around else None
+    if not isinstance(node, Branch) or any(not _agreed(each, values, levels) for each in around[:-1]):
         return None
     counts = [_straight_barriers(arm) for arm in (node.then, node.otherwise)]
     if counts[0] != counts[1] or not counts[0]:
@@ -110,10 +87,10 @@ def _pairing(
     return set(whole.values())
 
 
-def _agreed(guard: Guard, values: ValueFacts, levels: Levels) -> bool:
-    """Do all threads that reach the guard decide alike?"""
-    loop = values.loops.get(guard.node.point)
-    terms = (values.conditions[guard.node.point],) if loop is None else (loop.first, loop.again, *loop.exits)
+def _agreed(node: Region, values: ValueFacts, levels: Levels) -> bool:
+    """Do all threads that come to a branch or loop decide alike?"""
+    loop = values.loops.get(node.point)
+    terms = (values.conditions[node.point],) if loop is None else (loop.first, loop.again, *loop.exits)
     return all(map(levels.uniform, terms))
 
 

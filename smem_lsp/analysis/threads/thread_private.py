@@ -6,7 +6,7 @@ than the thread, constants and loop variables with constant steps.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import gcd
 
@@ -16,6 +16,7 @@ from smem_lsp.analysis.values.affine import Forms
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.evaluate import Evaluator, Work, advance, iterations
 from smem_lsp.analysis.values.ranges import Bounds
+from smem_lsp.analysis.values.running_threads import RunningThreads
 from smem_lsp.analysis.values.terms import LoopVar, Op, Term
 from smem_lsp.analysis.values.value_facts import Recurrence, ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, Branch, Buffer, Jump, Kernel, Loop, Seq, walk
@@ -197,30 +198,29 @@ def _whole_in(seq: Seq, wanted: set[int], block: _Block) -> frozenset[int]:
         if size and size <= _MAX_BYTES:
             touched[index] = bytearray(size)
     if touched:
-        _touch(seq, replace(block.threads, work=Work(_MAX_WORK)), touched, block)
+        _Touch(touched, block).seq(seq, replace(block.threads, work=Work(_MAX_WORK)))
     return frozenset(index for index, seen in touched.items() if all(seen))
 
 
-def _touch(seq: Seq, threads: Evaluator, touched: Mapping[int, bytearray], block: _Block) -> None:
-    """Mark the bytes that ``threads`` surely write; what is not known marks nothing."""
-    values = block.values
-    for node in seq:
-        checkpoint()
-        if isinstance(node, Access):
-            seen = touched.get(node.buffer)
-            if seen is not None and node.kind is AccessKind.WRITE and not node.asynchronous:
-                _mark(node, threads, seen, block)
-        elif isinstance(node, Branch):
-            taken = threads.values(values.conditions[node.point])
-            for arm, wanted in ((node.then, True), (node.otherwise, False)):
-                running = None if taken is None else threads.of([bool(each) is wanted for each in taken])
-                if running is not None:
-                    _touch(arm, running, touched, block)
-        elif isinstance(node, Loop) and node.point in values.loops:
-            for turn in iterations(values.loops[node.point], threads, _MAX_TURNS):
-                if turn is None:
-                    break
-                _touch(node.body, turn, touched, block)
+class _Touch(RunningThreads):
+    """Marks the bytes that threads surely write; what is not known marks nothing."""
+
+    def __init__(self, touched: Mapping[int, bytearray], block: _Block) -> None:
+        super().__init__(block.values)
+        self.touched = touched
+        self.block = block
+
+    def access(self, node: Access, threads: Evaluator) -> None:
+        seen = self.touched.get(node.buffer)
+        if seen is not None and node.kind is AccessKind.WRITE and not node.asynchronous:
+            _mark(node, threads, seen, self.block)
+
+    def turns(self, node: Loop, threads: Evaluator) -> Iterator[Evaluator]:
+        facts = self.values.loops.get(node.point)
+        for turn in () if facts is None else iterations(facts, threads, _MAX_TURNS):
+            if turn is None:
+                break
+            yield turn
 
 
 def _mark(access: Access, threads: Evaluator, seen: bytearray, block: _Block) -> None:

@@ -32,9 +32,11 @@ from smem_lsp.ir.nodes import (
     Node,
     Place,
     Seq,
+    bodies,
     walk,
 )
 from smem_lsp.ir.places import Row
+from smem_lsp.ir.walks import Descent
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.budget import pause
 from smem_lsp.source.record import dataclass
@@ -282,23 +284,70 @@ def _deciding_loads(levels: Levels) -> set[int]:
 # ---- control ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _State:
-    """The results of one walk. ``taken``: branches and loops (points) that all threads are taken to decide alike;
-    ``returned``: line of the first return that only some threads take."""
+class _Divergence(Descent[bool]):
+    """The state: only some threads may be here. ``taken``: branches and loops (points) that all threads are taken to
+    decide alike; ``returned``: line of the first return that only some threads take."""
 
-    levels: Levels
-    conditions: Mapping[int, Term]
-    taken: frozenset[int]
-    uniform: set[int] = field(default_factory=set)
-    barriers: set[int] = field(default_factory=set)
-    places: set[int] = field(default_factory=set)
-    steady: set[int] = field(default_factory=set)
-    returned: Row | None = None
+    def __init__(self, levels: Levels, taken: frozenset[int]) -> None:
+        self.levels = levels
+        self.conditions = levels.values.conditions
+        self.taken = taken
+        self.uniform: set[int] = set()
+        self.barriers: set[int] = set()
+        self.places: set[int] = set()
+        self.steady: set[int] = set()
+        self.returned: Row | None = None
 
     def agreed(self, node: Branch | Loop) -> bool:
         condition = self.conditions.get(node.point)
         return condition is None or node.point in self.taken or self.levels.uniform(condition)
+
+    def behind(self, node: Node, before: bool) -> None:
+        if not before and self.returned is None:
+            self.steady.add(node.point)
+
+    def step(self, node: Node, divergent: bool) -> bool:
+        if isinstance(node, Assign):
+            return divergent
+        if isinstance(node, Place):
+            if not divergent and self.returned is None:
+                self.places.add(node.point)
+            return divergent
+        if isinstance(node, Barrier):
+            if not divergent and node.of_block:
+                self.barriers.add(node.point)
+        elif isinstance(node, Jump):
+            if not divergent:
+                self.uniform.add(node.point)
+            elif node.kind is JumpKind.RETURN and self.returned is None:
+                self.returned = node.line
+        self.behind(node, divergent)
+        return divergent
+
+    def branch(self, node: Branch, divergent: bool) -> bool:
+        agreed = self.agreed(node)
+        if agreed and not divergent:
+            self.uniform.add(node.point)
+        for arm in bodies(node):
+            self.seq(arm.items, divergent or not agreed)
+        self.behind(node, divergent)
+        # if some threads jumped to the end of the body, not all are here until then
+        return divergent or bool(_divergent_jumps((node,), self, divergent))
+
+    def loop(self, node: Loop, divergent: bool) -> bool:
+        facts = self.levels.values.loops.get(node.point)
+        once = facts is not None and facts.once
+        agreed = not divergent and _ends_alike(node, self)
+        left = _left_by_some(node, self)
+        if agreed and not left:
+            self.uniform.add(node.point)
+        if self.returned is None and not once:
+            # a return that only some threads take, anywhere in the body, comes before the next iteration
+            self.returned = _divergent_return(node.body, self, not agreed or left)
+        # threads that leave a real loop early are missing from its next iteration on, so from its very start
+        self.seq(node.body.items, not agreed or (left and not once))
+        self.behind(node, divergent)
+        return divergent
 
 
 def control_where(body: Seq, levels: Levels, taken: frozenset[int]) -> Control:
@@ -308,68 +357,18 @@ def control_where(body: Seq, levels: Levels, taken: frozenset[int]) -> Control:
 
 
 def _control(body: Seq, levels: Levels, taken: frozenset[int] = frozenset()) -> Control:
-    state = _State(levels, levels.values.conditions, taken)
-    _walk(body, state, divergent=False)
+    walk = _Divergence(levels, taken)
+    walk.seq(body, False)
     return Control(
-        frozenset(state.uniform),
-        frozenset(state.barriers),
-        frozenset(state.places),
-        frozenset(state.steady),
-        state.returned,
+        frozenset(walk.uniform),
+        frozenset(walk.barriers),
+        frozenset(walk.places),
+        frozenset(walk.steady),
+        walk.returned,
     )
 
 
-def _walk(seq: Seq, state: _State, *, divergent: bool) -> bool:
-    """``divergent``: only some threads may be here. Returns whether that holds at the end of ``seq``."""
-    checkpoint()
-    for node in seq.items:
-        kind = type(node)
-        if kind is Assign:
-            continue
-        before = divergent
-        if isinstance(node, Barrier):
-            if not divergent and node.of_block:
-                state.barriers.add(node.point)
-        elif isinstance(node, Place):
-            if not divergent and state.returned is None:
-                state.places.add(node.point)
-            continue
-        elif isinstance(node, Branch):
-            agreed = state.agreed(node)
-            if agreed and not divergent:
-                state.uniform.add(node.point)
-            inside = divergent or not agreed
-            _walk(node.then, state, divergent=inside)
-            _walk(node.otherwise, state, divergent=inside)
-            # if some threads jumped to the end of the body, not all are here until then
-            divergent = divergent or bool(_divergent_jumps((node,), state, divergent))
-        elif isinstance(node, Loop):
-            _loop(node, state, divergent=divergent)
-        elif isinstance(node, Jump):
-            if not divergent:
-                state.uniform.add(node.point)
-            elif node.kind is JumpKind.RETURN and state.returned is None:
-                state.returned = node.line
-        if not before and state.returned is None:
-            state.steady.add(node.point)
-    return divergent
-
-
-def _loop(node: Loop, state: _State, *, divergent: bool) -> None:
-    facts = state.levels.values.loops.get(node.point)
-    once = facts is not None and facts.once
-    agreed = not divergent and _ends_alike(node, state)
-    left = _left_by_some(node, state)
-    if agreed and not left:
-        state.uniform.add(node.point)
-    if state.returned is None and not once:
-        # a return that only some threads take, anywhere in the body, comes before the next iteration
-        state.returned = _divergent_return(node.body, state, not agreed or left)
-    # threads that leave a real loop early are missing from its next iteration on, so from its very start
-    _walk(node.body, state, divergent=not agreed or (left and not once))
-
-
-def _divergent_jumps(items: Iterable[Node], state: _State, divergent: bool) -> frozenset[JumpKind]:
+def _divergent_jumps(items: Iterable[Node], state: _Divergence, divergent: bool) -> frozenset[JumpKind]:
     """Kinds of ``break`` and ``continue`` of the loop around ``items`` that only some threads take.
 
     After such a jump the other threads are alone until the end of the iteration, so any later jump takes only some,
@@ -389,7 +388,7 @@ def _divergent_jumps(items: Iterable[Node], state: _State, divergent: bool) -> f
     return found
 
 
-def _divergent_return(items: Iterable[Node], state: _State, divergent: bool) -> Row | None:
+def _divergent_return(items: Iterable[Node], state: _Divergence, divergent: bool) -> Row | None:
     """Line of a ``return`` below that only some threads take."""
     for node in items:
         if isinstance(node, Jump) and divergent and node.kind is JumpKind.RETURN:
@@ -409,17 +408,17 @@ def _divergent_return(items: Iterable[Node], state: _State, divergent: bool) -> 
     return None
 
 
-def _settled(node: Loop, state: _State) -> bool:
+def _settled(node: Loop, state: _Divergence) -> bool:
     """Do all threads that start the loop end it in the same iteration?"""
     return not _left_by_some(node, state) and _ends_alike(node, state)
 
 
-def _left_by_some(node: Loop, state: _State) -> bool:
+def _left_by_some(node: Loop, state: _Divergence) -> bool:
     """Do only some threads ``break`` out of the loop?"""
     return JumpKind.BREAK in _divergent_jumps(node.body, state, False)
 
 
-def _ends_alike(node: Loop, state: _State) -> bool:
+def _ends_alike(node: Loop, state: _Divergence) -> bool:
     """Is the condition of the loop uniform in every iteration?"""
     facts = state.levels.values.loops.get(node.point)
     if facts is None:

@@ -6,15 +6,14 @@ end or a condition, is taken as anything, so the result holds whatever jumps the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import field
+from collections.abc import Collection, Iterable, Mapping
 
 from smem_lsp.analysis.values.evaluate import Evaluator, Work, iterations
 from smem_lsp.analysis.values.extents import Extent
+from smem_lsp.analysis.values.running_threads import RunningThreads
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, Branch, Dims, Kernel, Loop, Seq, walk
+from smem_lsp.ir.nodes import Access, Branch, Dims, Kernel, Loop, Node, bodies, walk
 from smem_lsp.source import checkpoint
-from smem_lsp.source.record import dataclass
 
 _MAX_WORK = 1 << 19  # values that are computed
 _MAX_TURNS = 256
@@ -29,7 +28,7 @@ def touched(
     """Access (its point, one of ``wanted``) -> (first byte, end byte) of what threads touch that may run it; None: any.
     Accesses that no thread runs are left out."""
     walked = _Walk(kernel, values, wanted)
-    walked.run(kernel.body, Evaluator(dims, work=Work(_MAX_WORK)))
+    walked.seq(kernel.body, Evaluator(dims, work=Work(_MAX_WORK)))
     return walked.found
 
 
@@ -47,46 +46,38 @@ def by_thread(
         and not (each.guess or each.rows or each.serves or each.asynchronous or each.beside)
     )
     walked = _ByThread(kernel, values, plain)
-    walked.run(kernel.body, Evaluator(dims, work=Work(_MAX_WORK)))
+    walked.seq(kernel.body, Evaluator(dims, work=Work(_MAX_WORK)))
     return {point: found for point in plain if (found := walked.bytes_of(point)) is not None}
 
 
-@dataclass(slots=True)
-class _Walk:
-    kernel: Kernel
-    values: ValueFacts
-    wanted: frozenset[int]
-    found: dict[int, Extent | None] = field(default_factory=dict)
+class _Walk(RunningThreads):
+    def __init__(self, kernel: Kernel, values: ValueFacts, wanted: frozenset[int]) -> None:
+        super().__init__(values)
+        self.kernel = kernel
+        self.wanted = wanted
+        self.found: dict[int, Extent | None] = {}
 
-    def run(self, seq: Seq, threads: Evaluator) -> None:
-        for node in seq:
-            checkpoint()
-            if isinstance(node, Access):
-                if node.point in self.wanted:
-                    self.add(node, threads)
-            elif isinstance(node, Branch):
-                condition = self.values.conditions.get(node.point)
-                taken = None if condition is None else threads.values(condition)
-                for arm, value in ((node.then, True), (node.otherwise, False)):
-                    running = threads
-                    if taken is not None:
-                        some = threads.of([bool(each) is value for each in taken])
-                        if some is None:
-                            continue
-                        running = some
-                    if self.matters(arm):
-                        self.run(arm, running)
-            elif isinstance(node, Loop) and self.matters(node.body):
-                facts = self.values.loops.get(node.point)
-                turns = [] if facts is None else list(iterations(facts, threads, _MAX_TURNS))
-                if facts is None or (turns and turns[-1] is None):
-                    turns = [threads]  # of any turn
-                for turn in turns:
-                    if turn is not None:
-                        self.run(node.body, turn)
+    def matters(self, node: Node) -> bool:
+        return any(each.point in self.wanted for inner in bodies(node) for each in walk(inner))
 
-    def matters(self, seq: Seq) -> bool:
-        return any(node.point in self.wanted for node in walk(seq))
+    def branch(self, node: Branch, threads: Evaluator) -> Evaluator | None:
+        return super().branch(node, threads) if self.matters(node) else threads
+
+    def undecided(self, threads: Evaluator) -> Evaluator:
+        return threads
+
+    def turns(self, node: Loop, threads: Evaluator) -> Iterable[Evaluator]:
+        if not self.matters(node):
+            return ()
+        facts = self.values.loops.get(node.point)
+        turns = [] if facts is None else list(iterations(facts, threads, _MAX_TURNS))
+        if facts is None or (turns and turns[-1] is None):
+            return (threads,)  # of any turn
+        return [each for each in turns if each is not None]
+
+    def access(self, node: Access, threads: Evaluator) -> None:
+        if node.point in self.wanted:
+            self.add(node, threads)
 
     def add(self, access: Access, threads: Evaluator) -> None:
         buffer = self.kernel.buffers[access.buffer]
@@ -101,12 +92,13 @@ class _Walk:
             self.found[access.point] = min(low, *starts), max(high, max(starts) + width)
 
 
-@dataclass(slots=True)
 class _ByThread(_Walk):
     """``starts``: of each access, the first bytes that it is at, with the thread; None: they are not known."""
 
-    starts: dict[int, set[tuple[int, int]] | None] = field(default_factory=dict)
-    widths: dict[int, int] = field(default_factory=dict)
+    def __init__(self, kernel: Kernel, values: ValueFacts, wanted: frozenset[int]) -> None:
+        super().__init__(kernel, values, wanted)
+        self.starts: dict[int, set[tuple[int, int]] | None] = {}
+        self.widths: dict[int, int] = {}
 
     def add(self, access: Access, threads: Evaluator) -> None:
         buffer = self.kernel.buffers[access.buffer]

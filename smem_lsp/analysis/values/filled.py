@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from smem_lsp.analysis.values.evaluate import Evaluator, Work, iterations
+from smem_lsp.analysis.values.running_threads import RunningThreads
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, Branch, Dims, Kernel, Loop, Node
-from smem_lsp.source import checkpoint
-from smem_lsp.source.record import dataclass
+from smem_lsp.ir.nodes import Access, Dims, Kernel, Loop, Node
 
 _MAX_WORK = 1 << 18  # values that are computed
 _MAX_TURNS = 256
@@ -26,37 +25,27 @@ def is_filled(
     the buffer in bytes."""
     if not 0 < size <= _MAX_BYTES:
         return False
-    walk = _Walk(kernel, values, writes, bytearray(size))
-    walk.run(nodes, Evaluator(dims, work=Work(_MAX_WORK)))
+    walk = _Walk(kernel, values, writes, size)
+    walk.seq(nodes, Evaluator(dims, work=Work(_MAX_WORK)))
     return 0 not in walk.written
 
 
-@dataclass(slots=True)
-class _Walk:
-    kernel: Kernel
-    values: ValueFacts
-    writes: frozenset[int]
-    written: bytearray
+class _Walk(RunningThreads):
+    def __init__(self, kernel: Kernel, values: ValueFacts, writes: frozenset[int], size: int) -> None:
+        super().__init__(values)
+        self.kernel = kernel
+        self.writes = writes
+        self.written = bytearray(size)
 
-    def run(self, nodes: Iterable[Node], threads: Evaluator) -> None:
-        for node in nodes:
-            checkpoint()
-            if isinstance(node, Access):
-                if node.point in self.writes:
-                    self.add(node, threads)
-            elif isinstance(node, Branch):
-                condition = self.values.conditions.get(node.point)
-                taken = None if condition is None else threads.values(condition)
-                for arm, value in ((node.then, True), (node.otherwise, False)) if taken is not None else ():
-                    running = threads.of([bool(each) is value for each in taken or ()])
-                    if running is not None:
-                        self.run(arm, running)
-            elif isinstance(node, Loop):
-                facts = self.values.loops.get(node.point)
-                turns = [] if facts is None or facts.exits else list(iterations(facts, threads, _MAX_TURNS))
-                for turn in turns if None not in turns else ():
-                    if turn is not None:
-                        self.run(node.body, turn)
+    def turns(self, node: Loop, threads: Evaluator) -> Iterable[Evaluator]:
+        facts = self.values.loops.get(node.point)
+        turns = [] if facts is None or facts.exits else list(iterations(facts, threads, _MAX_TURNS))
+        known = [each for each in turns if each is not None]
+        return known if len(known) == len(turns) else ()
+
+    def access(self, node: Access, threads: Evaluator) -> None:
+        if node.point in self.writes:
+            self.add(node, threads)
 
     def add(self, access: Access, threads: Evaluator) -> None:
         buffer = self.kernel.buffers[access.buffer]

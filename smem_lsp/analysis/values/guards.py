@@ -13,9 +13,9 @@ from dataclasses import field
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.terms import Op, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, Branch, Jump, Kernel, Loop, Seq
+from smem_lsp.ir.nodes import Access, Branch, Jump, Kernel, Node
 from smem_lsp.ir.values import Reading
-from smem_lsp.source import checkpoint
+from smem_lsp.ir.walks import Descent
 from smem_lsp.source.integers import MIRRORED, NEGATED
 from smem_lsp.source.record import dataclass
 from smem_lsp.terms.intervals import Interval, narrowed
@@ -28,29 +28,31 @@ _SIGNED = (Reading.INT, Reading.LONG)
 
 def guards_of(kernel: Kernel, values: ValueFacts) -> Mapping[int, Guards]:
     """Access (its point) -> the conditions that hold whenever a thread runs it."""
-    found: dict[int, Guards] = {}
-    _guard(kernel.body, values, (), found)
-    return found
+    walk = _Guards(values)
+    walk.seq(kernel.body, ())
+    return walk.found
 
 
-def _guard(seq: Seq, values: ValueFacts, holds: Guards, found: dict[int, Guards]) -> None:
-    for node in seq:
-        checkpoint()
+class _Guards(Descent[Guards]):
+    def __init__(self, values: ValueFacts) -> None:
+        self.values = values
+        self.found: dict[int, Guards] = {}
+
+    def step(self, node: Node, holds: Guards) -> Guards:
         if isinstance(node, Access):
-            found[node.point] = holds
-        elif isinstance(node, Loop):
-            _guard(node.body, values, holds, found)
-        elif isinstance(node, Branch):
-            condition = values.conditions.get(node.point)
-            for arm, taken in ((node.then, True), (node.otherwise, False)):
-                inside = holds if condition is None else (*holds, (condition, taken))
-                _guard(arm, values, inside, found)
-            if condition is not None:  # who is behind the branch came through the arm that does not leave
-                holds += tuple(
-                    (condition, not taken)
-                    for arm, taken in ((node.then, True), (node.otherwise, False))
-                    if any(isinstance(each, Jump) for each in arm)
-                )
+            self.found[node.point] = holds
+        return holds
+
+    def arm(self, node: Branch, holds: Guards, truth: bool) -> Guards:
+        condition = self.values.conditions.get(node.point)
+        return holds if condition is None else (*holds, (condition, truth))
+
+    def branch(self, node: Branch, holds: Guards) -> Guards:
+        super().branch(node, holds)
+        for arm, truth in ((node.then, True), (node.otherwise, False)):
+            if any(isinstance(each, Jump) for each in arm):  # who is behind it came through the other arm
+                holds = self.arm(node, holds, not truth)
+        return holds
 
 
 @dataclass(slots=True)

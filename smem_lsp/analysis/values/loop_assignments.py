@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from smem_lsp.ir import values as ir
-from smem_lsp.ir.nodes import Assign, Branch, Loop, Node
+from smem_lsp.ir.nodes import Assign, Loop, Node, bodies
 
 
 def escapes(node: Assign) -> bool:
@@ -18,13 +18,7 @@ def assigned_in(node: Node, counts: Callable[[Assign], bool], into: dict[int, fr
     if isinstance(node, Assign):
         return {node.variable} if counts(node) else set()
     found: set[int] = set()
-    if isinstance(node, Branch):
-        inside: tuple[Node, ...] = (*node.then.items, *node.otherwise.items)
-    elif isinstance(node, Loop):
-        inside = node.body.items
-    else:
-        return found
-    for each in inside:
+    for each in (each for block in bodies(node) for each in block):
         found |= assigned_in(each, counts, into)
     if isinstance(node, Loop):
         into[node.point] = frozenset(found)

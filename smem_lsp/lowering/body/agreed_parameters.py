@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from smem_lsp.ir.nodes import Assign, Barrier, BarrierKind, Branch, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import Assign, Barrier, BarrierKind, Branch, Loop, Node, Seq, bodies, walk
 from smem_lsp.ir.values import Op, Thread, Unknown, Value, Var
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.source import checkpoint
@@ -37,8 +37,7 @@ def _conditions(nodes: Sequence[Node]) -> Iterator[Value]:
     """Of what has a barrier of the block inside."""
     for node in nodes:
         if isinstance(node, Branch | Loop):
-            arms = (node.then, node.otherwise) if isinstance(node, Branch) else (node.body,)
-            inside = (each for arm in arms for each in walk(arm))
+            inside = (each for arm in bodies(node) for each in walk(arm))
             if any(isinstance(each, Barrier) and each.kind is BarrierKind.BLOCK for each in inside):
                 yield node.condition
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.ir.causes import CauseKind
-from smem_lsp.ir.nodes import Assign, Branch, Jump, JumpKind, Loop, Node, Place, Seq, walk
+from smem_lsp.ir.nodes import Assign, Branch, Jump, JumpKind, Loop, Node, Place, Seq, of_own_turn, walk
 from smem_lsp.ir.places import At, Row
 from smem_lsp.ir.values import Const, Operator, Value, Var, operation
 from smem_lsp.lowering.body import forward_jumps
@@ -37,7 +37,7 @@ def loop(
     ctx: Context, point: int, label: str, again: int, emitted: list[Node], span: At | None, line: Row
 ) -> None:
     """Emit the loop. ``point``: its own; ``again``: the variable that says that a thread has jumped."""
-    if any(isinstance(node, Jump) and node.kind in _OUTER for node in forward_jumps.of_no_loop(emitted)):
+    if any(isinstance(node, Jump) and node.kind in _OUTER for node in of_own_turn(emitted)):
         ctx.limits.note(CauseKind.GOTO_LOOP, line, label)
     condition: Value = operation(Operator.NOT_EQUAL, Var(again), Const(0))
     body = emitted

@@ -6,10 +6,22 @@ leaves them one by one. What leaves a loop around the region, ``break`` and ``co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from functools import partial
 
-from smem_lsp.ir.nodes import Assign, Branch, Jump, JumpKind, Loop, Node, Place, Seq, walk
+from smem_lsp.ir.nodes import (
+    Assign,
+    Branch,
+    Jump,
+    JumpKind,
+    Loop,
+    Node,
+    Place,
+    Seq,
+    inside_changed,
+    of_own_turn,
+    walk,
+)
 from smem_lsp.ir.places import At, Row
 from smem_lsp.ir.values import Const, Operator, Var, operation
 from smem_lsp.lowering.state.context import Context
@@ -48,7 +60,7 @@ def once(
         for item in emitted:
             ctx.out.emit(item)
         return
-    outer = {node.kind for node in of_no_loop(emitted) if isinstance(node, Jump) and node.kind in _OUTER}
+    outer = {node.kind for node in of_own_turn(emitted) if isinstance(node, Jump) and node.kind in _OUTER}
     flag = ctx.variables.declare("left")
     body: list[Node] = [Assign(point + 1, flag, Const(0))]
     onward = ctx.variables.declare("onward") if outer else None
@@ -82,20 +94,11 @@ def without_last(items: Sequence[Node], target: str) -> list[Node]:
         if leads_to(last, target):
             del kept[at:]
         elif isinstance(last, Branch):
-            then, otherwise = (without_last(arm.items, target) for arm in (last.then, last.otherwise))
-            kept[at] = replace(last, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise)))
+            kept[at] = inside_changed(last, partial(without_last, target=target))
             break
         elif not isinstance(last, Place):
             break
     return kept
-
-
-def of_no_loop(items: Sequence[Node]) -> Iterator[Node]:
-    """What is in no loop of its own."""
-    for item in items:
-        yield item
-        if isinstance(item, Branch):
-            yield from of_no_loop((*item.then.items, *item.otherwise.items))
 
 
 def _if_set(point: int, inside: int, flag: int | None, kind: JumpKind, span: At | None, line: Row) -> Branch:
@@ -115,12 +118,9 @@ def _as_breaks(items: Sequence[Node], leaving: Leaving, *, nested: bool) -> list
             out.append(Assign(item.point, leaving.onward, Const(1 + _OUTER.index(item.kind))))
             out.append(Jump(item.point + 1, JumpKind.BREAK, item.line))
         elif isinstance(item, Branch):
-            then = _as_breaks(item.then.items, leaving, nested=nested)
-            otherwise = _as_breaks(item.otherwise.items, leaving, nested=nested)
-            out.append(replace(item, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise))))
+            out.append(inside_changed(item, partial(_as_breaks, leaving=leaving, nested=nested)))
         elif isinstance(item, Loop) and any(leads_to(each, leaving.target) for each in walk(item.body)):
-            body = _as_breaks(item.body.items, leaving, nested=True)
-            out.append(replace(item, body=Seq(tuple(body))))
+            out.append(inside_changed(item, partial(_as_breaks, leaving=leaving, nested=True)))
             left = operation(Operator.NOT_EQUAL, Var(leaving.flag), Const(0))
             free = item.end_point + 1 + 2 * leaving.level
             jump = Jump(free + 1, JumpKind.BREAK, item.line)

@@ -17,6 +17,7 @@ from smem_lsp.elaborate.returned_types import (
     returned_by_lambda,
 )
 from smem_lsp.ir.causes import Cause, CauseKind
+from smem_lsp.ir.copy_events import Wait
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
@@ -24,11 +25,11 @@ from smem_lsp.ir.nodes import (
     Branch,
     Exchange,
     FollowedCall,
-    Loop,
     Node,
     Proxy,
     Remote,
     Seq,
+    changed,
 )
 from smem_lsp.ir.values import Operator, Value, Var, operation
 from smem_lsp.lowering.body import (
@@ -46,7 +47,6 @@ from smem_lsp.lowering.body import (
 )
 from smem_lsp.lowering.callees import library_names, outward, overloads
 from smem_lsp.lowering.callees.telling_functions import reaches
-from smem_lsp.lowering.library.copy_groups import Wait
 from smem_lsp.lowering.state import conversions
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import (
@@ -384,17 +384,12 @@ def called_name(function: Function) -> str:
 
 def doubtful(items: Sequence[Node]) -> Seq:
     """The nodes of a function that may not be the one that is called: nothing is claimed of it alone."""
-    found: list[Node] = []
-    for item in items:
-        if isinstance(item, (Access, Barrier, Wait)):
-            item = replace(item, guess=True)
-        elif isinstance(item, Exchange):
-            item = replace(item, mask=None)
-        elif isinstance(item, Remote) or (isinstance(item, Proxy) and item.buffer >= 0):
-            continue
-        elif isinstance(item, Branch):
-            item = replace(item, then=doubtful(item.then.items), otherwise=doubtful(item.otherwise.items))
-        elif isinstance(item, Loop):
-            item = replace(item, body=doubtful(item.body.items))
-        found.append(item)
-    return Seq(tuple(found))
+    return changed(Seq(tuple(items)), _doubted)
+
+
+def _doubted(item: Node) -> tuple[Node, ...]:
+    if isinstance(item, Access | Barrier | Wait):
+        return (replace(item, guess=True),)
+    if isinstance(item, Exchange):
+        return (replace(item, mask=None),)
+    return () if isinstance(item, Remote) or (isinstance(item, Proxy) and item.buffer >= 0) else (item,)

@@ -20,7 +20,7 @@ from smem_lsp.ir.nodes import (
     Node,
     Place,
     Seq,
-    continues,
+    of_own_turn,
     walk,
 )
 from smem_lsp.ir.places import At, Row
@@ -503,10 +503,15 @@ def _runs_after_continue(item: Node) -> bool:
     return reads or isinstance(item, (Assign, Place))
 
 
+def _ends_turn(items: Sequence[Node]) -> bool:
+    """Does a ``continue`` among them end a turn of the loop that they are in?"""
+    return any(isinstance(node, Jump) and node.kind is JumpKind.CONTINUE for node in of_own_turn(items))
+
+
 def _loop(ctx: Context, node: tree.For | tree.While | tree.DoWhile, parts: _LoopParts) -> None:
     """Put a loop together."""
     condition, initial = parts.condition, parts.initial
-    if not all(map(_runs_after_continue, parts.behind)) and continues(parts.body):
+    if not all(map(_runs_after_continue, parts.behind)) and _ends_turn(parts.body):
         ctx.limits.note(CauseKind.CONTINUE, line_of(ctx, node.lo))
     for item in parts.first_check:
         ctx.out.emit(item)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 
 from smem_lsp.ir.causes import CauseKind
-from smem_lsp.ir.nodes import Branch, Jump, Node, Place, Seq
+from smem_lsp.ir.nodes import Branch, Jump, Node, Place, Seq, bodies
 from smem_lsp.ir.places import At, Row
 from smem_lsp.ir.values import Const, Operator, Value, operation
 from smem_lsp.lowering.body import declarations, forward_jumps, header_arrays, lifetimes, statements
@@ -181,7 +181,7 @@ def _falls(items: Sequence[Node]) -> bool:
     """May a thread come to the end of them?"""
     last = next((item for item in reversed(items) if not isinstance(item, Place)), None)
     if isinstance(last, Branch):
-        return _falls(last.then.items) or _falls(last.otherwise.items)
+        return any(_falls(arm.items) for arm in bodies(last))
     return not isinstance(last, Jump)
 
 

@@ -12,11 +12,14 @@ consumers have waited for the stage.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from smem_lsp.analysis.copies.flights import Flights, settled
+from smem_lsp.analysis.copies.proxy_paths import ends
 from smem_lsp.ir.causes import CauseKind
-from smem_lsp.ir.nodes import Access, AccessKind, Branch, Loop, Node
+from smem_lsp.ir.copy_events import OPEN, CopyEvent, Family, in_stages
+from smem_lsp.ir.nodes import Access, AccessKind, Seq, walk
 from smem_lsp.ir.places import Row
 from smem_lsp.ir.values import Bytes, Const, Value
 from smem_lsp.lowering.library import (
@@ -28,11 +31,9 @@ from smem_lsp.lowering.library import (
     mbarriers,
 )
 from smem_lsp.lowering.library.bulk_copies import WIDEST, bytes_of, promised_size
-from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Flights, in_stages, mark, settled
-from smem_lsp.lowering.library.proxy_paths import ends
+from smem_lsp.lowering.library.copy_groups import mark
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.copies import Family
 from smem_lsp.lowering.state.local_scope import GroupKind, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
@@ -263,7 +264,11 @@ def settle(ctx: Context) -> None:
         return
     numbers = {buffer: number for number, buffer in enumerate(sorted(ctx.copies.into), start=1)}
     bulk_flights.settle(ctx, numbers)
-    issues = [each for each in _issues(ctx.out.items) if each.point in ctx.copies.bound]
+    issues = [
+        each
+        for each in walk(Seq(tuple(ctx.out.items)))
+        if isinstance(each, Access) and each.asynchronous and each.point in ctx.copies.bound
+    ]
     left, covered = _landings(ctx, issues)
     lines: dict[int, Row] = {}
     for node in issues:
@@ -300,15 +305,3 @@ def _landings(ctx: Context, issues: Collection[Access]) -> tuple[frozenset[int],
         buffers = {each.buffer for each in landing if each.bound != OPEN or each.buffer not in left}
         covered[wait] = covered.get(wait, frozenset()) | buffers
     return left, covered
-
-
-def _issues(nodes: Iterable[Node]) -> Iterable[Access]:
-    """In program order."""
-    for node in nodes:
-        if isinstance(node, Access) and node.asynchronous:
-            yield node
-        elif isinstance(node, Branch):
-            yield from _issues(node.then)
-            yield from _issues(node.otherwise)
-        elif isinstance(node, Loop):
-            yield from _issues(node.body)

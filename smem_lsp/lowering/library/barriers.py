@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from smem_lsp.ir.copy_events import CopyEvent, Wait
 from smem_lsp.ir.nodes import (
     Assign,
     Barrier,
@@ -20,7 +21,6 @@ from smem_lsp.ir.nodes import (
     Place,
 )
 from smem_lsp.ir.values import Const, Value
-from smem_lsp.lowering.library.copy_groups import CopyEvent, Wait
 from smem_lsp.lowering.library.values import arguments_of
 from smem_lsp.lowering.state.context import Arrival, Context
 from smem_lsp.lowering.state.local_scope import LocalScope

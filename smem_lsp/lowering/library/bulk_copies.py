@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from smem_lsp.ir.causes import CauseKind
+from smem_lsp.ir.copy_events import Family, ProxyEvent, WordPlace
 from smem_lsp.ir.nodes import AccessKind, Proxy, ProxyKind
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.lowering.library import bulk_flights, mbarriers
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.copies import Family, ProxyEvent, WordPlace
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate

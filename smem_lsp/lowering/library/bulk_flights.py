@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from smem_lsp.ir.nodes import NO_OBJECT, Access, AccessKind, Branch, CopyWaitKind, Loop, Node, Seq
+from smem_lsp.analysis.copies.proxy_paths import ends
+from smem_lsp.ir.copy_events import Family, ProxyEvent, ProxyWait, WordPlace
+from smem_lsp.ir.nodes import NO_OBJECT, Access, AccessKind, CopyWaitKind, Node, Seq, changed
 from smem_lsp.ir.values import Unknown, Value
-from smem_lsp.lowering.library.proxy_paths import ends
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.copies import Family, ProxyEvent, ProxyWait, WordPlace
-from smem_lsp.source import checkpoint
 
 
 def note(
@@ -47,36 +46,17 @@ def settle(ctx: Context, numbers: Mapping[int, int]) -> None:
         if why is not None:
             ctx.buffers.pin_because(frozenset((started[point].buffer,)), why, within=started[point].within)
     ended = {point: issues - found.left for point, issues in found.over.items()}
-    ctx.out.items[:] = _settled(ctx, ctx.out.items, found.left, ended, numbers)
 
-
-def _settled(
-    ctx: Context,
-    nodes: Iterable[Node],
-    left: Collection[int],
-    ended: Mapping[int, frozenset[int]],
-    numbers: Mapping[int, int],
-) -> list[Node]:
-    started = ctx.copies.in_flight
-    found: list[Node] = []
-    for node in nodes:
-        checkpoint()
+    def settled(node: Node) -> Iterable[Node]:
         if isinstance(node, ProxyWait):
-            found += _ends(ctx, node, ended.get(node.point, frozenset()), numbers)
-            continue
+            return _ends(ctx, node, ended.get(node.point, frozenset()), numbers)
         if isinstance(node, Access) and node.point in started:
-            node = replace(node, asynchronous=False) if node.point in left else replace(node, keeps=None)
-        elif isinstance(node, Branch):
-            then = _settled(ctx, node.then, left, ended, numbers)
-            otherwise = _settled(ctx, node.otherwise, left, ended, numbers)
-            node = replace(node, then=Seq(tuple(then)), otherwise=Seq(tuple(otherwise)))
-        elif isinstance(node, Loop):
-            tail = len(node.body) - node.tail
-            body = _settled(ctx, node.body.items[:tail], left, ended, numbers)
-            step = _settled(ctx, node.body.items[tail:], left, ended, numbers)
-            node = replace(node, body=Seq((*body, *step)), tail=len(step))
-        found.append(node)
-    return found
+            node = (
+                replace(node, asynchronous=False) if node.point in found.left else replace(node, keeps=None)
+            )
+        return (node,)
+
+    ctx.out.items[:] = changed(Seq(tuple(ctx.out.items)), settled)
 
 
 def _ends(

@@ -9,10 +9,10 @@ the stages that were committed; the next wait is for the one after it, in a pipe
 from __future__ import annotations
 
 from smem_lsp.ir.causes import CauseKind
+from smem_lsp.ir.copy_events import CopyEvent, pipeline
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.library import copy_groups
-from smem_lsp.lowering.library.copy_groups import CopyEvent
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
@@ -125,11 +125,11 @@ def method(ctx: Context, expr: tree.Call, callee: tree.Member, scope: LocalScope
     if variable is None or callee.operator != "." or callee.name not in _METHODS:
         return None
     if callee.name == "producer_commit":
-        copy_groups.mark(ctx, CopyEvent.STAGE, expr.lo, copy_groups.pipeline(variable))
+        copy_groups.mark(ctx, CopyEvent.STAGE, expr.lo, pipeline(variable))
     elif callee.name == "consumer_wait":
-        copy_groups.mark(ctx, CopyEvent.STAGE_DONE, expr.lo, copy_groups.pipeline(variable))
+        copy_groups.mark(ctx, CopyEvent.STAGE_DONE, expr.lo, pipeline(variable))
     if callee.name == ("consumer_wait" if ctx.copies.pipelines[variable] else "consumer_release"):
-        copy_groups.mark(ctx, CopyEvent.RELEASE, expr.lo, copy_groups.pipeline(variable))
+        copy_groups.mark(ctx, CopyEvent.RELEASE, expr.lo, pipeline(variable))
     _meets_others(ctx, variable, expr.lo, waits=callee.name == "consumer_wait")
     return ctx.out.fresh()
 
@@ -143,10 +143,10 @@ def wait_prior(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
     given = expr.callee.arguments[-1] if expr.callee.arguments else None
     left = evaluate(given[0], scope.constant_scope()) if given else None
     if left is None or left < 0:
-        copy_groups.mark(ctx, CopyEvent.UNCOUNTED, expr.lo, copy_groups.pipeline(variable))
+        copy_groups.mark(ctx, CopyEvent.UNCOUNTED, expr.lo, pipeline(variable))
     else:  # makes so many stages count as under way, be it more than there are
         event = CopyEvent.OLDER_STAGES if left else CopyEvent.EVERY_STAGE
-        copy_groups.mark(ctx, event, expr.lo, copy_groups.pipeline(variable), left=left)
+        copy_groups.mark(ctx, event, expr.lo, pipeline(variable), left=left)
     _meets_others(ctx, variable, expr.lo, waits=True)
     return ctx.out.fresh()
 
@@ -164,17 +164,13 @@ def hand_over(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
     """What is done to a pipeline from here on is not known: stages that are committed there, and waits."""
     variable = _pipeline(ctx, expr, scope)
     if variable is not None:
-        copy_groups.mark(ctx, CopyEvent.UNCOUNTED, expr.lo, copy_groups.pipeline(variable))
+        copy_groups.mark(ctx, CopyEvent.UNCOUNTED, expr.lo, pipeline(variable))
         copy_groups.mark(ctx, CopyEvent.UNKNOWN, expr.lo)
 
 
 def bound_to(ctx: Context, value: object) -> int | None:
     """The key of a value that is a pipeline; None: it is none that is followed."""
-    return (
-        copy_groups.pipeline(value.index)
-        if isinstance(value, Var) and value.index in ctx.copies.pipelines
-        else None
-    )
+    return pipeline(value.index) if isinstance(value, Var) and value.index in ctx.copies.pipelines else None
 
 
 def _pipeline(ctx: Context, expr: tree.Expr, scope: LocalScope) -> int | None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from smem_lsp.analysis.copies.flights import Flights, settled
+from smem_lsp.ir.copy_events import OPEN, CopyEvent, Wait, wait_for
 from smem_lsp.ir.nodes import Access, Assign, GlobalAccess, Node, Place, Seq, WithFinalWait, walk
-from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Flights, Wait, settled, wait_for
 from smem_lsp.lowering.state.context import Context
 
 
@@ -36,7 +37,7 @@ def drained(
         flights = Flights(bound)
         if not flights.left(items):
             landing = {**covered, point: flights.covered[point]}
-            body = Seq(tuple(settled(items, landing, numbers, ctx.copies.into)))
+            body = settled(items, landing, numbers, ctx.copies.into)
             return WithFinalWait(place.point, event is CopyEvent.ALL, frozenset(left), body)
     return None
 

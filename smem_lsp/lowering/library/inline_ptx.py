@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TypeGuard, TypeVar
 
 from smem_lsp.ir.causes import Cause, CauseKind
+from smem_lsp.ir.copy_events import CopyEvent, Family, ProxyEvent
 from smem_lsp.ir.nodes import AccessKind, BarrierKind, Branch, Seq
 from smem_lsp.ir.places import Row
 from smem_lsp.ir.values import Const, Op, Operator, Value
@@ -35,11 +36,9 @@ from smem_lsp.lowering.library import (
     endings,
     mbarriers,
 )
-from smem_lsp.lowering.library.copy_groups import CopyEvent
 from smem_lsp.lowering.library.ptx_registers import computed, without_copies
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.copies import Family, ProxyEvent
 from smem_lsp.lowering.state.local_scope import LocalScope, Meaning, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.source import checkpoint

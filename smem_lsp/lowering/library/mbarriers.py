@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from smem_lsp.ir.causes import CauseKind
+from smem_lsp.ir.copy_events import ProxyEvent, WordPlace
 from smem_lsp.ir.nodes import AccessKind, BarrierFamily, BarrierKind
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.lowering.library import barriers, bulk_flights
 from smem_lsp.lowering.state.context import Arrival, Context
-from smem_lsp.lowering.state.copies import ProxyEvent, WordPlace
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.types import Scalar

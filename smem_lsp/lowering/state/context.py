@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.ir.causes import Cause, CauseKind
+from smem_lsp.ir.copy_events import Family, WordPlace
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
@@ -39,7 +40,7 @@ from smem_lsp.ir.values import (
     variables_of,
 )
 from smem_lsp.lowering.state.buffers import Buffers
-from smem_lsp.lowering.state.copies import Copies, Family, InFlight, WordPlace
+from smem_lsp.lowering.state.copies import Copies, InFlight
 from smem_lsp.lowering.state.emitter import Emitter
 from smem_lsp.lowering.state.global_writes import GlobalWrites
 from smem_lsp.lowering.state.limits import LimitsFound

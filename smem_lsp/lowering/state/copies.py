@@ -2,56 +2,14 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import field
 
 from smem_lsp.ir.causes import Cause
-from smem_lsp.ir.nodes import CopyWait, WithFinalWait
-from smem_lsp.ir.values import Bytes, Unknown, Value
+from smem_lsp.ir.copy_events import Family, WordPlace
+from smem_lsp.ir.nodes import WithFinalWait
+from smem_lsp.ir.values import Bytes
 from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
-
-
-class ProxyEvent(enum.Enum):
-    COMMIT = enum.auto()  # what was started so far becomes a group
-    GROUPS = enum.auto()  # waits till all but the newest groups are done
-    EXPECT = enum.auto()  # the phase of an object is not over before bytes of copies have landed
-    ARRIVE = enum.auto()  # the thread arrives at the object
-    PHASE = (
-        enum.auto()
-    )  # waits till the phase with a parity, or the one that the thread has arrived in, is over
-    ASK = enum.auto()  # is that phase over? ``answer`` is not zero then
-    LOST = enum.auto()  # anything may be done to the object
-    OTHER = enum.auto()  # what follows is done by the other one of two threads
-
-
-class Family(enum.Enum):
-    """What has groups of its own."""
-
-    BULK = enum.auto()
-    MATRICES = enum.auto()
-    COPIES = enum.auto()  # cp.async
-
-
-Sequence = (
-    Family | int
-)  # groups that are waited for in the order of their commits; of a pipeline, by its key: stages
-
-WordPlace = tuple[
-    int, Value | None
-]  # of an ``mbarrier``: its buffer, and bytes from its start; None: not known
-
-
-@record
-class ProxyWait(CopyWait):
-    """What a thread does about its work of the asynchronous proxy, while the tree is built: ``without`` takes it out.
-    ``parity``: None: of the phase that the thread has arrived in."""
-
-    event: ProxyEvent
-    family: Family = Family.BULK
-    word: WordPlace | None = None
-    parity: Value | None = None
-    answer: Unknown | None = None
 
 
 @record

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from smem_lsp.ir.copy_events import Groups
 from smem_lsp.ir.nodes import Assign
 from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var, variables_of
-from smem_lsp.lowering.state.copies import Sequence
 from smem_lsp.source.record import dataclass
 from smem_lsp.terms.congruences import Number
 from smem_lsp.terms.zones import Zone, within
@@ -24,7 +24,7 @@ Decided = frozenset[tuple[Value, bool]]  # conditions
 
 class Flight(NamedTuple):
     issue: int  # its point
-    by: Sequence | Word | None  # what waits for it; None: not known
+    by: Groups | Word | None  # what waits for it; None: not known
     age: int = 0  # groups that were committed since, its own included
 
 
@@ -68,7 +68,7 @@ class Path:
         count = count if count <= _OLDEST else UNCOUNTED
         return replace(self, stages=rest | {(pipeline, count)} if count else rest)
 
-    def committed(self, sequence: Sequence) -> Path:
+    def committed(self, sequence: Groups) -> Path:
         """A group more: what is in flight is one older."""
         flights = (
             each._replace(age=min(each.age + 1, _OLDEST)) if each.by == sequence else each

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from smem_lsp.ir.copy_events import ProxyEvent, ProxyWait
 from smem_lsp.ir.nodes import (
     NO_OBJECT,
     Assign,
@@ -23,11 +24,11 @@ from smem_lsp.ir.nodes import (
     Loop,
     Node,
     Seq,
+    of_own_turn,
     walk,
 )
 from smem_lsp.ir.places import Row
 from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, variables_of
-from smem_lsp.lowering.state.copies import ProxyEvent, ProxyWait
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
@@ -101,7 +102,7 @@ class Roles:
                 continue
             if isinstance(node, Loop):
                 counters = self._counters(node, nodes[:at])
-                if counters and not any(map(_leaves, node.body)):
+                if counters and not any(isinstance(each, Jump) for each in of_own_turn(node.body)):
                     return _Found(list(nodes[:at]), node, list(nodes[at + 1 :]), counters)
             if isinstance(node, Branch):
                 arms = [
@@ -199,10 +200,3 @@ def _stops(node: Node) -> bool:
     if isinstance(node, Jump):
         return node.kind is JumpKind.RETURN
     return isinstance(node, Barrier) and node.kind in (BarrierKind.BLOCK, BarrierKind.CLUSTER)
-
-
-def _leaves(node: Node) -> bool:
-    """Does a thread leave the loop around here, or a turn of it?"""
-    if isinstance(node, Branch):
-        return any(map(_leaves, (*node.then, *node.otherwise)))
-    return isinstance(node, Jump)

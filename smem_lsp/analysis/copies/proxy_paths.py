@@ -15,14 +15,10 @@ from dataclasses import replace
 from itertools import repeat
 from typing import ClassVar
 
-from smem_lsp.ir.nodes import Access, Assign, Branch, Jump, JumpKind, Loop, Node, Seq, walk
-from smem_lsp.ir.paths import PathWalk, Ways
-from smem_lsp.ir.values import Const, Op, Operator, Value, Var, parts_of, variables_of
-from smem_lsp.lowering.library.congruences import modulus, number
-from smem_lsp.lowering.library.copy_groups import OPEN, CopyEvent, Wait
-from smem_lsp.lowering.library.differences import differences, lasts
-from smem_lsp.lowering.library.live_variables import LiveVariables
-from smem_lsp.lowering.library.path_state import (
+from smem_lsp.analysis.copies.congruences import modulus, number
+from smem_lsp.analysis.copies.differences import differences, lasts
+from smem_lsp.analysis.copies.live_variables import LiveVariables
+from smem_lsp.analysis.copies.path_state import (
     UNCOUNTED,
     Flight,
     Numbers,
@@ -39,9 +35,12 @@ from smem_lsp.lowering.library.path_state import (
     swapped,
     without,
 )
-from smem_lsp.lowering.library.roles import Roles, assigned
-from smem_lsp.lowering.state.copies import Family, ProxyEvent, ProxyWait, WordPlace
-from smem_lsp.lowering.state.copies import Sequence as Groups
+from smem_lsp.analysis.copies.roles import Roles, assigned
+from smem_lsp.ir.copy_events import OPEN, CopyEvent, Family, Groups, ProxyEvent, ProxyWait, Wait, WordPlace
+from smem_lsp.ir.nodes import Access, Assign, Branch, Jump, JumpKind, Loop, Node, Seq, walk
+from smem_lsp.ir.paths import PathWalk
+from smem_lsp.ir.values import Const, Op, Operator, Value, Var, parts_of, variables_of
+from smem_lsp.ir.walks import Ways
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.terms.congruences import Number, widened
@@ -79,11 +78,11 @@ def ends(items: Sequence[Node], bound: Mapping[int, Groups | WordPlace]) -> Ends
         return Ends({}, frozenset())
     run = _Walk(bound, items)
     try:
-        found = run.seq(items, frozenset((Path(),)))
+        left = run.leaving(items, frozenset((Path(),)))
     except _TooManyPaths:
         return Ends({}, frozenset(bound))
-    left = {flight.issue for path in found.every | run.returned for flight in path.flights}
-    return Ends({point: frozenset(issues) for point, issues in run.over_at.items()}, frozenset(left))
+    over = {point: frozenset(issues) for point, issues in run.over_at.items()}
+    return Ends(over, frozenset(flight.issue for path in left for flight in path.flights))
 
 
 def _closed(values: Iterable[Value], assigns: Mapping[int, Sequence[Value]]) -> tuple[list[Value], set[int]]:
@@ -211,7 +210,7 @@ class _Walk(PathWalk[Path]):
             return frozenset(self.issue(node, each) for each in states)
         return states
 
-    def branch(self, node: Branch, states: Paths) -> Ways[Path]:
+    def branch(self, node: Branch, states: Paths) -> Ways[Paths]:
         found = super().branch(node, states)
         if node.point not in self.matters:
             return found
