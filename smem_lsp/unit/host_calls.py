@@ -88,7 +88,8 @@ class Calls(Library):
             others = {name: argument for name, argument in bound.items() if name not in own}
             scope = scope.bind(others).child() if others else scope
         watched = self.watched | self.callees.filling
-        frame = Frame(function, number, scope, bound or {}, depth, watched, self.callees.by_value)
+        by_value = self.callees.by_value
+        frame = Frame(function.body, function, number, scope, bound or {}, depth, watched, by_value)
         frame.version = self.fresh()
         given_back = [(function.parameters or ())[at].declarators[0].name for at in outs]
         frame.wanted = frozenset(given_back)

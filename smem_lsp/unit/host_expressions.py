@@ -29,7 +29,6 @@ from smem_lsp.unit.host_unfollowed import (
     is_chosen,
     is_hidden_variable,
     is_object,
-    nodes_of,
     only_reads,
     overlaps,
 )
@@ -322,7 +321,7 @@ class Expressions(Interpreter[Path, Variable]):
 
     def variables_in(self, expr: tree.Expr) -> Iterator[Variable]:
         """The local variables that an expression names."""
-        for node in nodes_of(expr):
+        for node in tree.nodes_of(expr):
             variable = self.frame.find(node.text)[0] if isinstance(node, tree.Name) else None
             if variable is not None:
                 yield variable

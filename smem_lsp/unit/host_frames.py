@@ -14,7 +14,7 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import launch_calls, reading_methods, reads_values
-from smem_lsp.syntax.parse import Body
+from smem_lsp.syntax.parse import Body, Function
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.host_values import HostValue, Path, Variable
 
@@ -28,6 +28,7 @@ class Frame(frame.Frame[Path, Variable]):
     functions that lead to launches; ``by_value``: functions with the positions of the arguments that they may change;
     ``open``: other files may call it with other arguments; ``outer``: the scopes around the innermost."""
 
+    function: Function
     number: int
     scope: Scope
     bound: Mapping[str, Argument]

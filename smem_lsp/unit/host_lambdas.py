@@ -206,6 +206,7 @@ class Lambdas(Statements):
         made = self._closures[number]
         node, source = made.node, made.frame
         frame = Frame(
+            source.body,
             source.function,
             source.number,
             made.scope.child(),

@@ -18,7 +18,7 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import launch_calls
 from smem_lsp.unit.host_asked import names_at
 from smem_lsp.unit.host_declarations import Declarations
-from smem_lsp.unit.host_unfollowed import is_object, is_open, nodes_of
+from smem_lsp.unit.host_unfollowed import is_object, is_open
 from smem_lsp.unit.host_values import (
     HostValue,
     Items,
@@ -341,7 +341,7 @@ class Statements(Declarations):
             return paths
         if words.isdisjoint(_CHOOSING):
             return paths
-        for node in nodes_of(parsed):
+        for node in tree.nodes_of(parsed):
             if not isinstance(node, (tree.Ternary, tree.Index, tree.Call)):
                 continue
             after: list[Path] = []

@@ -31,7 +31,7 @@ class _Tracer(Interpreter[_Trace, str]):
 
     def __init__(self, function: Function) -> None:
         super().__init__()
-        self.frame = Frame(function)
+        self.frame = Frame(function.body)
         self.ended: list[_Trace] = []
 
     def joined(self, paths: Iterable[_Trace]) -> list[_Trace]:

@@ -69,7 +69,8 @@ class Resources(Interpreter[State, Variable]):
 
     def __init__(self, function: Function, callees: Callees, *, per_thread: bool) -> None:
         super().__init__()
-        self.frame = Frame(function)
+        self.function = function
+        self.frame = Frame(function.body)
         self.callees = callees
         self.dialect = callees.dialect
         self.default = PER_THREAD if per_thread else DEFAULT

@@ -42,7 +42,7 @@ class Places(Resources):
     def places(self) -> Sequence[int]:
         """Tokens that may do anything that is followed."""
         tokens = self.frame.body.tokens
-        words = self._of_api | (endings() & self.frame.function.definition.body_words) | self.followed
+        words = self._of_api | (endings() & self.frame.body.definition.body_words) | self.followed
         return [
             i
             for i, (kind, text) in enumerate(zip(tokens.kinds, tokens.texts))
@@ -51,7 +51,7 @@ class Places(Resources):
 
     @cached_property
     def _of_api(self) -> frozenset[str]:
-        words = self.frame.function.definition.body_words
+        words = self.frame.body.definition.body_words
         return frozenset(word for word in words if api_of(word, self.dialect) is not None)
 
     @cached_property
@@ -106,7 +106,7 @@ class Places(Resources):
         """Names that stand beside a call of the API that makes or releases something, and what is made from them."""
         lifetimes = words_of_lifetimes(self.dialect)
         handles = handle_types(self.dialect)
-        names = set(self.callees.managed.keys() & self.frame.function.definition.body_words)
+        names = set(self.callees.managed.keys() & self.frame.body.definition.body_words)
         rest: list[tuple[set[str], set[str]]] = []
         for targets, part in self._parts():
             checkpoint()
@@ -127,7 +127,7 @@ class Places(Resources):
 
     def _parts(self) -> Iterator[tuple[set[str], set[str]]]:
         """Of what statements consist of: (names that may get a value there, names in it)."""
-        kinds, texts = self.frame.function.definition.body.kinds, self.frame.function.definition.body.texts
+        kinds, texts = self.frame.body.definition.body.kinds, self.frame.body.definition.body.texts
         depth = 0
         written: set[str] = set()
         targets: set[str] = set()
@@ -157,7 +157,7 @@ class Places(Resources):
 
     def _inside(self, opened: int) -> set[str]:
         """Names between the brace at token ``opened`` and its partner."""
-        kinds, texts = self.frame.function.definition.body.kinds, self.frame.function.definition.body.texts
+        kinds, texts = self.frame.body.definition.body.kinds, self.frame.body.definition.body.texts
         closed = max(opened, self.frame.body.ahead.partner[opened])
         return {texts[i] for i in range(opened, closed) if kinds[i] == "NAME"}
 

@@ -25,10 +25,10 @@ class Statements(Declarations):
 
     def run(self) -> None:
         """Walk the function. Raises TooMuch where it is not followed."""
-        definition = self.frame.function.definition
+        definition = self.frame.body.definition
         written = definition.tokens.texts[: definition.island.name]
         self.refers = "&" in written or "decltype" in written  # it may return a reference
-        for declared in self.frame.function.parameters or ():
+        for declared in self.function.parameters or ():
             for declarator in declared.declarators:
                 if declarator.name:
                     self._variable(declared, declarator, owned=False)
