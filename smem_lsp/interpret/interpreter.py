@@ -96,6 +96,10 @@ class Interpreter(ABC, Generic[P, V]):
         """Copies of paths behind a choice of which nothing is known."""
         return [path.copy() for path in paths]
 
+    def may_be_macro(self, callee: tree.Name) -> bool:
+        """May what looks like a call be a macro with a jump in it? It may if its name is written like that of one."""
+        return callee.text.isupper()
+
     def begins(self, node: tree.Statement, *, alone: bool) -> None:
         """A statement is run. ``alone``: it is one of those of a block."""
 
@@ -311,7 +315,9 @@ class Interpreter(ABC, Generic[P, V]):
             parsed = None if held is None else body.chunk(*held)
             if held is not None and parsed is None:
                 return False
-            if isinstance(each, tree.ExpressionStatement) and _may_be_macro(parsed):
+            callee = parsed.callee if isinstance(parsed, tree.Call) else None
+            alone = isinstance(each, tree.ExpressionStatement)
+            if alone and isinstance(callee, tree.Name) and self.may_be_macro(callee):
                 return False
             waiting += tree.inside(each)
         return True
@@ -355,12 +361,6 @@ class Interpreter(ABC, Generic[P, V]):
         frame.continues.append(Target(len(frame.blocks)))
         ended = self.statement(paths, body)
         return self.joined([*ended, *frame.continues.pop().paths]), frame.breaks.pop().paths
-
-
-def _may_be_macro(parsed: Any) -> bool:
-    """Is it a call by a name that is written like that of a macro?"""
-    callee = parsed.callee if isinstance(parsed, tree.Call) else None
-    return isinstance(callee, tree.Name) and callee.text.isupper()
 
 
 def _body_of(node: tree.Switch) -> Sequence[tree.Statement]:

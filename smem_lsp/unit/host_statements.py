@@ -10,13 +10,14 @@ from smem_lsp.interpret.frame import Tokens
 from smem_lsp.interpret.interpreter import Loop, cases_of
 from smem_lsp.ir.host_terms import constant, named
 from smem_lsp.ir.nodes import Comparison
-from smem_lsp.semantics.entities import TypedConstant
+from smem_lsp.semantics.entities import TypedConstant, Undeclared
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.local_declarations import declare_statement
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import launch_calls
 from smem_lsp.unit.host_asked import names_at
+from smem_lsp.unit.host_callees import known_function
 from smem_lsp.unit.host_declarations import Declarations
 from smem_lsp.unit.host_unfollowed import is_object, is_open
 from smem_lsp.unit.host_values import (
@@ -91,6 +92,13 @@ class Statements(Declarations):
 
     def constant(self, condition: tree.Expr) -> int | None:
         return evaluate(condition, self.frame.scope)
+
+    def may_be_macro(self, callee: tree.Name) -> bool:
+        """It may if nothing in sight declares it: launches behind the loop count."""
+        local = self.frame.find(callee.text)[1]
+        if "::" in callee.text or local or known_function(callee.text) is not None:
+            return False
+        return isinstance(self.frame.scope.resolve(callee), Undeclared)
 
     def returned(self, paths: list[Path], node: tree.JumpStatement) -> None:
         frame, kinds = self.frame, self.frame.body.tokens.kinds
