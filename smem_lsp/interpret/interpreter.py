@@ -330,7 +330,7 @@ class Interpreter(ABC, Generic[P, V]):
             self.unparsed(paths, *node.condition)
         constant = self.constant(parsed) if isinstance(parsed, tree.Expr) else None
         if once and constant == 0:
-            after = self.once(paths, node.body)
+            after = self.once(paths, Loop(node, node.body, node.condition))
         else:
             endless = bool(constant) and self._is_seen(node.body)
             parsed = None if constant and not endless else parsed
@@ -349,18 +349,22 @@ class Interpreter(ABC, Generic[P, V]):
         paths = self.parsed(paths, loop.condition, loop.head, condition=True)
         return self.sides(paths, loop.condition, loop.head, loop.node)
 
-    def once(self, paths: list[P], body: tree.Statement) -> list[P]:
+    def once(self, paths: list[P], loop: Loop) -> list[P]:
         """A loop with one turn."""
-        ended, left = self.turn(paths, body)
+        ended, left = self.turn(paths, loop)
         return self.joined([*ended, *left])
 
-    def turn(self, paths: list[P], body: tree.Statement) -> tuple[list[P], list[P]]:
-        """One turn of a loop: the paths at its end, and those that leave the loop."""
+    def turn(self, paths: list[P], loop: Loop) -> tuple[list[P], list[P]]:
+        """One turn of a loop with the step behind it: the paths at its end, and those that leave the loop."""
         frame = self.frame
         frame.breaks.append(Target(len(frame.blocks)))
         frame.continues.append(Target(len(frame.blocks)))
-        ended = self.statement(paths, body)
-        return self.joined([*ended, *frame.continues.pop().paths]), frame.breaks.pop().paths
+        ended = self.statement(paths, loop.body)
+        ended = self.joined([*ended, *frame.continues.pop().paths])
+        step = loop.parsed.step if isinstance(loop.parsed, tree.ForHead) else None
+        if step is not None and ended:
+            ended = self.parsed(ended, step, loop.head)
+        return ended, frame.breaks.pop().paths
 
 
 def _body_of(node: tree.Switch) -> Sequence[tree.Statement]:

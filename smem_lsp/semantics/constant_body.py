@@ -12,7 +12,7 @@ from smem_lsp.interpret.frame import Frame, Tokens, TooMuch
 from smem_lsp.interpret.interpreter import Interpreter, Loop, cases_of
 from smem_lsp.semantics import arithmetic, type_of
 from smem_lsp.semantics.entities import MAX_STEPS, TypedConstant
-from smem_lsp.semantics.local_declarations import declare_statement
+from smem_lsp.semantics.local_declarations import declare_types, declare_using
 from smem_lsp.semantics.object_constants import is_composite, member, with_part
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import INT, Reference, Type, plain_type
@@ -114,8 +114,7 @@ class _Constants(Interpreter[_Path, None]):
         return self.scope
 
     def declares_names(self, node: tree.Empty) -> None:
-        if "USING" in self.frame.body.tokens.kinds[node.lo : node.hi]:
-            declare_statement(self.frame.body, node.lo, node.hi, self._own_scope())
+        declare_using(self.frame.body, node, self._own_scope())
 
     # ---- conditions and loops ------------------------------------------------------------------------------------
 
@@ -168,15 +167,11 @@ class _Constants(Interpreter[_Path, None]):
         """All of them."""
         if isinstance(loop.parsed, tree.RangeFor) or isinstance(loop.node, tree.MacroStatement):
             raise _Stop
-        step = None if loop.parsed is None else loop.parsed.step
         paths, after = (paths, []) if loop.once else self.goes_on(paths, loop)
         while paths:
-            paths, left = self.turn(paths, loop.body)
-            after = [*after, *left]
-            if step is not None:
-                paths = self.parsed(paths, step, loop.head)
-            paths, left = self.goes_on(paths, loop)
-            after += left
+            paths, left = self.turn(paths, loop)
+            paths, rest = self.goes_on(paths, loop)
+            after = [*after, *left, *rest]
         return after
 
     # ---- expressions ---------------------------------------------------------------------------------------------
@@ -194,8 +189,7 @@ class _Constants(Interpreter[_Path, None]):
 
     def _declare(self, declaration: tree.Declaration, span: Tokens) -> None:
         scope = self._own_scope()
-        if "typedef" in declaration.words or "{}" in declaration.words:
-            declare_statement(self.frame.body, *span, scope)
+        if declare_types(declaration, self.frame.body, span, scope):
             return
         if "static" in declaration.words:
             raise _Stop

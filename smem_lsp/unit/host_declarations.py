@@ -8,7 +8,7 @@ from dataclasses import replace
 from smem_lsp.semantics import types
 from smem_lsp.semantics.arithmetic import converted
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
-from smem_lsp.semantics.local_declarations import declare_constants, declare_statement
+from smem_lsp.semantics.local_declarations import declare_constants, declare_types
 from smem_lsp.semantics.tuples import may_be_tuple
 from smem_lsp.semantics.types import LONG, Array, Record, Type, plain_type, scalar_of
 from smem_lsp.source import checkpoint
@@ -47,8 +47,7 @@ class Declarations(Conditions):
 
     def declaration(self, paths: list[Path], parsed: tree.Declaration, span: tuple[int, int]) -> None:
         frame = self.frame
-        if "typedef" in parsed.words or "{}" in parsed.words or parsed.words[:1] == ["using"]:
-            declare_statement(frame.body, span[0], min(span[1] + 1, len(frame.body.tokens)), frame.scope)
+        if declare_types(parsed, frame.body, span, frame.scope):
             return
         for declarator in parsed.declarators:
             checkpoint()

@@ -12,7 +12,7 @@ from smem_lsp.ir.host_terms import constant, named
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.entities import TypedConstant, Undeclared
 from smem_lsp.semantics.evaluate import evaluate
-from smem_lsp.semantics.local_declarations import declare_statement
+from smem_lsp.semantics.local_declarations import declare_using
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import launch_calls
@@ -61,8 +61,7 @@ class Statements(Declarations):
         self.frame.scope = self.frame.outer.pop()
 
     def declares_names(self, node: tree.Empty) -> None:
-        if self.frame.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
-            declare_statement(self.frame.body, node.lo, node.hi, self.frame.scope)
+        declare_using(self.frame.body, node, self.frame.scope)
 
     def label(self, paths: list[Path], node: tree.Label) -> list[Path]:
         """One that jumps back from further down may know nothing of what they do."""
@@ -204,7 +203,7 @@ class Statements(Declarations):
             after = self.goes_on(paths, loop)[1]
         else:
             turns, after = self.goes_on(paths, loop)
-        return self.joined([*after, *self.turn(turns, loop.body)[1]])
+        return self.joined([*after, *self.turn(turns, loop)[1]])
 
     def _head(self, path: Path, lo: int, hi: int) -> None:
         """What is known at the start of every turn of a loop over the tokens ``[lo, hi)``."""

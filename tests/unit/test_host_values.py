@@ -873,6 +873,7 @@ def test_lambdas_that_are_called_where_they_stand_run_once() -> None:
         ("if (b) goto in; return; if (n) { act(); } else { in: k<<<1, 64>>>(d, n, m); }", {"64"}),
         ("int t = 64; while (int t = n) { act(); } k<<<1, t>>>(d, n, m);", {"64"}),
         ("for (; int t = n;) k<<<1, t>>>(d, n, m);", {"n"}),
+        ("auto go = [&](int t) { k<<<1, t>>>(d, n, m); }; for (int i = 0; i < n; go(64)) ++i;", {"64"}),
     ],
 )
 def test_jumps_and_the_ends_of_loops(statements: str, blocks: set[str]) -> None:

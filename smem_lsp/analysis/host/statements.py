@@ -204,7 +204,7 @@ class Statements(Declarations):
             count = self._elements(loop.parsed)
         self.frame.base = base
         if count == 1:
-            return self.once(paths, loop.body)
+            return self.once(paths, loop)
         conditions, self.frame.conditions = self.frame.conditions, []
         after = self._all_turns(paths, loop, once=loop.once or count > 1)
         self.frame.conditions = conditions
@@ -235,7 +235,6 @@ class Statements(Declarations):
     def _all_turns(self, states: list[State], loop: Loop, *, once: bool) -> list[State]:
         """Any number of turns of a loop, until no turn shows anything new. ``once``: at least one. The body is run on
         all paths that a turn may begin with: a choice in it is one among all of them."""
-        step = loop.parsed.step if isinstance(loop.parsed, tree.ForHead) else None
         after: list[State] = []
         turns: dict[tuple[object, ...], State] = {}
         asked = [] if once else states
@@ -252,10 +251,8 @@ class Statements(Declarations):
             turns |= {state.key: state for state in new}
             if len(turns) > _MOST_STATES:
                 raise TooMuch
-            asked, left = self.turn([state.copy() for state in turns.values()], loop.body)
+            asked, left = self.turn([state.copy() for state in turns.values()], loop)
             after += left
-            if step is not None:
-                asked = self.parsed(asked, step, loop.head)
             entered = []
         raise TooMuch
 
