@@ -6,6 +6,7 @@ from dataclasses import field
 from typing import Generic, Protocol, TypeVar
 
 from smem_lsp.source.record import dataclass
+from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body
 
 Tokens = tuple[int, int]  # half-open
@@ -49,6 +50,10 @@ class Frame(Generic[P, V]):
     jumps: dict[str, list[P]] = field(default_factory=dict, init=False)
     labels: set[str] = field(default_factory=set, init=False)
     conditions: list[Tokens] = field(default_factory=list, init=False)
+
+    def at(self, node: tree.Expr | tree.Declaration | tree.Declarator) -> Tokens:
+        """Where a part of the chunk that is run stands."""
+        return self.base + node.lo, self.base + node.hi
 
     def find(self, name: str) -> tuple[V | None, bool]:
         """(the variable that a name means, whether it means something local)."""

@@ -276,7 +276,7 @@ class Calls(Library):
             made = default(parameter)
             n = None if made is None else evaluate(made, self.callees.top)
             values.append(constant_extents(made, self.callees.top) if n is None else number(n))
-        start = self.frame.body.site(base + expr.lo, base + expr.hi).start - self.frame.function.start
+        start = self.frame.body.site(*self.frame.at(expr)).start - self.frame.function.start
         self.passed.append((outside.name, self.frame.number, start, carried(values, path.facts)))
         self._left(path, expr)
         return (None,)

@@ -147,10 +147,7 @@ class Declarations(Conditions):
             return None
         if isinstance(made, tree.Braces) and len(made.items) == 1 and not declarator.dims:
             made = made.items[0]
-        value = self.value(path, made)
-        if value is None and not isinstance(made, (tree.Braces, tree.Launch)):
-            return self.opaque(path, made)
-        return value
+        return self.full(path, made)
 
     def _alias(self, paths: list[Path], parsed: tree.Declaration, declarator: tree.Declarator) -> bool:
         """``int& r = n``: another name of a variable."""
@@ -251,8 +248,7 @@ class Declarations(Conditions):
         if "*" in declarator.pointers and "const" not in parsed.words:
             for other in self.variables_in(made):
                 if other.is_array and isinstance(path.values.get((other.serial, ())), Items):
-                    self.share(path, other)
-                    path.lost |= {other.serial}
+                    self.hand_out(path, other)
 
     def _begin_configuration(self, path: Path, variable: Variable, made: tree.Braces) -> None:
         """Store the members of a launch configuration that begins as a list."""

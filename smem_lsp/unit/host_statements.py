@@ -108,9 +108,7 @@ class Statements(Declarations):
             return
         base, frame.base = frame.base, chunk[0]
         for path in self._split(paths, parsed, chunk):
-            value = self.value(path, parsed)
-            if value is None and not isinstance(parsed, (tree.Launch, tree.Braces)):
-                value = self.opaque(path, parsed)
+            value = self.full(path, parsed)
             if not path.dead:
                 frame.returned.append((path, value, parsed))
         frame.base = base

@@ -83,7 +83,7 @@ class Conditions(Calls):
         if known is not None:
             return self._is(state, known, truth, leaving=leaving)
         self._mentions(state, expr, leaving=leaving)
-        lo, hi = self.tokens(expr)
+        lo, hi = self.frame.at(expr)
         return self._guess(state, " ".join(self.frame.body.tokens.texts[lo:hi]), truth)
 
     def _guess(self, state: State, text: str, truth: bool) -> bool:
@@ -133,7 +133,7 @@ class Conditions(Calls):
         if isinstance(expr, tree.Assign) and expr.operator == "=":
             return self._known(state, expr.value)
         if isinstance(expr, tree.Call):
-            return self.outcomes.get(self.tokens(expr))
+            return self.outcomes.get(self.frame.at(expr))
         return None
 
     def _is(self, state: State, value: Value, truth: bool, *, leaving: bool) -> bool:
@@ -164,7 +164,7 @@ class Conditions(Calls):
 
     def _mentions(self, state: State, expr: tree.Expr, *, leaving: bool) -> None:
         """A condition that is worked out from errors in a way that is not seen through."""
-        self._mentions_within(state, self.tokens(expr), leaving=leaving)
+        self._mentions_within(state, self.frame.at(expr), leaving=leaving)
 
     def _mentions_within(self, state: State, place: Tokens, *, leaving: bool) -> None:
         lo, hi = place

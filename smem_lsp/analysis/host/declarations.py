@@ -159,7 +159,7 @@ class Declarations(Conditions):
         wants = PLACE if bound else NUMBER if number else VALUE
         if _is_atomic(declared.words):
             for state in states:
-                self.unread(state, self.frame.base + declared.lo, self.frame.base + declared.hi)
+                self.unread(state, *self.frame.at(declared))
             initializer = None
         values: list[Value | Address] = []
         if initializer is not None and not isinstance(initializer, tree.Braces):
@@ -174,7 +174,7 @@ class Declarations(Conditions):
             values = self._listed(
                 states, variable, declarator, initializer, PLACE if variable.ends else wants
             )
-        place = self.frame.base + declarator.lo, self.frame.base + declarator.hi
+        place = self.frame.at(declarator)
         for state, value in zip(states, values):
             self._begins_with(state, variable, value, place)
         if variable.ends:
