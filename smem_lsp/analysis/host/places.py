@@ -10,12 +10,12 @@ from smem_lsp.analysis.host.api import api_of, handle_types, words_of_lifetimes
 from smem_lsp.analysis.host.callees import is_plain, is_plain_method
 from smem_lsp.analysis.host.frame import Resources
 from smem_lsp.source import checkpoint
+from smem_lsp.syntax.brackets import template_name
 from smem_lsp.syntax.host_functions import endings
 
 # what stands before a name that is declared
 _TYPES = frozenset(("NAME", "TYPE", "QUALIFIER", "STAR", "AMP", "AND_AND", "GT"))
 _OPENS = frozenset(("LP", "LC", "COLON"))
-_ENDS_ARGUMENTS = frozenset(("SEMI", "LC", "RC", "EQ"))
 
 
 class Places(Resources):
@@ -76,7 +76,7 @@ class Places(Resources):
                 return True
             return opened > 0 and kinds[opened - 1] in ("NAME", "RB", "RP")
         if before in ("GT", "SHIFT"):
-            at = _template_name(kinds, at)
+            at = template_name(kinds, texts, at)
         if at < 0 or kinds[at] != "NAME":
             return False
         name = texts[at]
@@ -160,19 +160,6 @@ class Places(Resources):
         kinds, texts = self.frame.body.definition.body.kinds, self.frame.body.definition.body.texts
         closed = max(opened, self.frame.body.ahead.partner[opened])
         return {texts[i] for i in range(opened, closed) if kinds[i] == "NAME"}
-
-
-def _template_name(kinds: Sequence[str], at: int) -> int:
-    """The name before the arguments that ``>`` at token ``at`` ends; -1 if it can only compare."""
-    depth = inside = 0
-    while at > 0 and kinds[at] not in _ENDS_ARGUMENTS and inside >= 0:
-        inside += (kinds[at] == "RP") - (kinds[at] == "LP")
-        if not inside:
-            depth += {"GT": 1, "SHIFT": 2, "LT": -1}.get(kinds[at], 0)
-        at -= 1
-        if depth <= 0:
-            return at
-    return -1
 
 
 def _within(places: Sequence[int], lo: int, hi: int) -> bool:
