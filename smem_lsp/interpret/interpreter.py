@@ -69,10 +69,6 @@ class Interpreter(ABC, Generic[P, V]):
         none of them."""
 
     @abstractmethod
-    def selected_inside(self, paths: list[P], node: tree.Switch) -> list[P]:
-        """The paths at the start of a ``switch`` with labels inside of other statements."""
-
-    @abstractmethod
     def handled(self, paths: list[P], node: tree.Try, handler: tree.Statement) -> list[P]:
         """The paths behind a handler. ``paths``: those that have come to the ``try``."""
 
@@ -80,17 +76,21 @@ class Interpreter(ABC, Generic[P, V]):
     def returned(self, paths: list[P], node: tree.JumpStatement) -> None:
         """The paths end at a ``return``."""
 
-    @abstractmethod
+    def selected_inside(self, paths: list[P], node: tree.Switch) -> list[P]:
+        """The paths at the start of a ``switch`` with labels inside of other statements."""
+        raise TooMuch
+
     def jumped_back(self) -> None:
         """Paths jump to a label that was passed."""
+        raise TooMuch
 
-    @abstractmethod
     def unparsed(self, paths: list[P], lo: int, hi: int) -> None:
         """These tokens are not understood."""
+        raise TooMuch
 
-    @abstractmethod
     def constant(self, condition: tree.Expr) -> int | None:
         """The number that a condition is always."""
+        return None
 
     def either(self, paths: Iterable[P]) -> list[P]:
         """Copies of paths behind a choice of which nothing is known."""
@@ -205,6 +205,12 @@ class Interpreter(ABC, Generic[P, V]):
                 paths = self.evaluated(paths, parsed, span, condition=condition)
         self.frame.base = base
         return paths
+
+    def given_back(self, node: tree.JumpStatement) -> Any:
+        """What a ``return`` gives; None: nothing, or it is not understood."""
+        if node.chunk is None:
+            return None
+        return self.frame.body.chunk(tree.value_start(self.frame.body.tokens.kinds, node.chunk), node.chunk)
 
     # ---- jumps ---------------------------------------------------------------------------------------------------
 

@@ -21,10 +21,6 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body
 
 
-class _Stop(Exception):
-    """The function does something that is not modelled."""
-
-
 class _Path:
     """The one path: what its variables hold is in the scope."""
 
@@ -46,7 +42,7 @@ def run(body: Body, scope: Scope, returned: Type | None) -> TypedConstant | None
     domain = _Constants(body, scope, returned)
     try:
         domain.block([_Path()], statements)
-    except (_Stop, TooMuch):
+    except TooMuch:
         return None
     return None if domain.frame.jumps else domain.result
 
@@ -70,32 +66,24 @@ class _Constants(Interpreter[_Path, None]):
         return list(paths)
 
     def either(self, paths: Iterable[_Path]) -> Paths:
-        raise _Stop
+        raise TooMuch
 
     def begins(self, node: tree.Statement, *, alone: bool) -> None:
         state = self.scope.state
         state.steps += 1
         if state.steps > MAX_STEPS:
-            raise _Stop
-
-    def unparsed(self, paths: Paths, lo: int, hi: int) -> None:
-        raise _Stop
-
-    def jumped_back(self) -> None:
-        raise _Stop
+            raise TooMuch
 
     def handled(self, paths: Paths, node: tree.Try, handler: tree.Statement) -> Paths:
         """Nothing has thrown: that is no constant expression."""
         return []
 
     def returned(self, paths: Paths, node: tree.JumpStatement) -> None:
+        result = self.given_back(node)
         if not paths:
             return
-        if node.chunk is None:
-            raise _Stop
-        result = self.frame.body.chunk(tree.value_start(self.frame.body.tokens.kinds, node.chunk), node.chunk)
         if result is None:
-            raise _Stop
+            raise TooMuch
         composite = is_composite(plain_type(self.returns))
         self.result = self._object(self.returns, result) if composite else self._value(result)
 
@@ -118,15 +106,12 @@ class _Constants(Interpreter[_Path, None]):
 
     # ---- conditions and loops ------------------------------------------------------------------------------------
 
-    def constant(self, condition: tree.Expr) -> int | None:
-        return None
-
     def _condition(self, condition: Any) -> TypedConstant:
         """The value of a condition that has been run: of a declaration that of its variable."""
         if isinstance(condition, tree.Declaration):
             found = self.scope.bound.get(condition.declarators[0].name)
             if not isinstance(found, TypedConstant):
-                raise _Stop
+                raise TooMuch
             return found
         return self._value(condition)
 
@@ -135,7 +120,7 @@ class _Constants(Interpreter[_Path, None]):
             return [], []
         known = arithmetic.truth(self._condition(condition))
         if known is None:
-            raise _Stop
+            raise TooMuch
         return (paths, []) if known else ([], paths)
 
     def subject(self, paths: Paths, node: tree.Switch) -> tuple[Any, Paths]:
@@ -157,16 +142,13 @@ class _Constants(Interpreter[_Path, None]):
         parsed = self.frame.body.chunk("expression", chunk)
         same = None if parsed is None else arithmetic.operate("==", given, self._value(parsed)).n
         if same is None:
-            raise _Stop
+            raise TooMuch
         return bool(same)
-
-    def selected_inside(self, paths: Paths, node: tree.Switch) -> Paths:
-        raise _Stop
 
     def turns(self, paths: Paths, loop: Loop) -> Paths:
         """All of them."""
         if isinstance(loop.parsed, tree.RangeFor) or isinstance(loop.node, tree.MacroStatement):
-            raise _Stop
+            raise TooMuch
         paths, after = (paths, []) if loop.once else self.goes_on(paths, loop)
         while paths:
             paths, left = self.turn(paths, loop)
@@ -192,15 +174,15 @@ class _Constants(Interpreter[_Path, None]):
         if declare_types(declaration, self.frame.body, span, scope):
             return
         if "static" in declaration.words:
-            raise _Stop
+            raise TooMuch
         for declarator in declaration.declarators:
             initializer = declarator.initializer
             if declarator.pointers or declarator.dims or not declarator.name:
-                raise _Stop
+                raise TooMuch
             kind = type_of.specified(declaration.words, declaration.names, scope)
             if is_composite(kind):
                 if declarator.style == "(":
-                    raise _Stop
+                    raise TooMuch
                 scope.declare(declarator.name, self._object(kind, initializer))
                 continue
             if initializer is None:
@@ -208,7 +190,7 @@ class _Constants(Interpreter[_Path, None]):
                 continue
             if isinstance(initializer, tree.Braces):
                 if len(initializer.items) > 1:
-                    raise _Stop
+                    raise TooMuch
                 initializer = initializer.items[0] if initializer.items else tree.Number(0, 0, "0")
             value = self._value(initializer)
             if "auto" not in declaration.words:
@@ -218,7 +200,7 @@ class _Constants(Interpreter[_Path, None]):
     def _object(self, kind: Type | None, given: tree.Expr | None) -> TypedConstant:
         """An object of a class, from an initializer without effects."""
         if given is not None and _has_effect(given):
-            raise _Stop
+            raise TooMuch
         return self.scope.semantics.object_constant(kind, given, self.scope)
 
     def _effect(self, node: tree.Expr) -> None:
@@ -230,7 +212,7 @@ class _Constants(Interpreter[_Path, None]):
         elif isinstance(node, tree.Assign):
             self._assign(node.target, node.operator[:-1], self._value(node.value))
         else:
-            raise _Stop
+            raise TooMuch
 
     def _assign(self, target: tree.Expr, operator: str, value: TypedConstant) -> None:
         path: list[str] = []
@@ -238,7 +220,7 @@ class _Constants(Interpreter[_Path, None]):
             path.insert(0, self._part(target))
             target = target.base
         if not isinstance(target, tree.Name):
-            raise _Stop
+            raise TooMuch
         for scope in self.scope.outwards():
             old = scope.bound.get(target.text)
             if isinstance(old, TypedConstant):
@@ -246,38 +228,38 @@ class _Constants(Interpreter[_Path, None]):
                 return
             if scope.namespace:
                 break
-        raise _Stop
+        raise TooMuch
 
     def _part(self, target: tree.Member | tree.Index) -> str:
         """How a part of a constant object is called."""
         if isinstance(target, tree.Member):
             if target.operator != ".":
-                raise _Stop
+                raise TooMuch
             return target.name
         index = self._value(target.index).n
         if index is None:
-            raise _Stop
+            raise TooMuch
         return f"[{index}]"
 
     def _value(self, expr: tree.Expr) -> TypedConstant:
         """Value of an expression without effects of its own."""
         if _has_effect(expr):
-            raise _Stop
+            raise TooMuch
         return self.scope.semantics.evaluate_value(expr, self.scope)
 
 
 def _changed(old: TypedConstant, path: Sequence[str], operator: str, value: TypedConstant) -> TypedConstant:
     """What a variable holds after an assignment to a part of it."""
     if isinstance(old.type, Reference):
-        raise _Stop  # what it is bound to changes, too
+        raise TooMuch  # what it is bound to changes, too
     part: TypedConstant | None = old
     for name in path:
         part = None if part is None else member(part, name)
     if part is None:
-        raise _Stop
+        raise TooMuch
     whole = with_part(old, path, arithmetic.operate(operator, part, value) if operator else value)
     if whole is None:
-        raise _Stop
+        raise TooMuch
     return whole
 
 

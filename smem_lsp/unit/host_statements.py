@@ -100,9 +100,7 @@ class Statements(Declarations):
         return isinstance(self.frame.scope.resolve(callee), Undeclared)
 
     def returned(self, paths: list[Path], node: tree.JumpStatement) -> None:
-        frame, kinds = self.frame, self.frame.body.tokens.kinds
-        chunk = node.chunk
-        parsed = None if chunk is None else frame.body.chunk(tree.value_start(kinds, chunk), chunk)
+        frame, chunk, parsed = self.frame, node.chunk, self.given_back(node)
         if chunk is None or parsed is None:
             frame.returned += [(path, None, None) for path in paths]
             return

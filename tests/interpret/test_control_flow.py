@@ -80,21 +80,12 @@ class _Tracer(Interpreter[_Trace, str]):
     ) -> list[_Trace]:
         return self.either(paths)
 
-    def selected_inside(self, paths: list[_Trace], node: tree.Switch) -> list[_Trace]:
-        raise TooMuch
-
     def handled(self, paths: list[_Trace], node: tree.Try, handler: tree.Statement) -> list[_Trace]:
         return self.statement(paths, handler)
 
     def returned(self, paths: list[_Trace], node: tree.JumpStatement) -> None:
         self._gone(paths, 1)
         self.ended += paths
-
-    def jumped_back(self) -> None:
-        raise TooMuch
-
-    def unparsed(self, paths: list[_Trace], lo: int, hi: int) -> None:
-        raise TooMuch
 
     def constant(self, condition: tree.Expr) -> int | None:
         return int(condition.text) if isinstance(condition, tree.Number) else None

@@ -76,14 +76,10 @@ class Statements(Declarations):
                 if ends and variable.ends:
                     state.wait_all()
 
-    def jumped_back(self) -> None:
-        raise TooMuch
-
     def returned(self, paths: list[State], node: tree.JumpStatement) -> None:
         statement = self.around
         if node.chunk is not None and self.relevant(*node.chunk):
-            start = tree.value_start(self.frame.body.tokens.kinds, node.chunk)
-            parsed = self.frame.body.chunk(start, node.chunk)
+            parsed = self.given_back(node)
             if parsed is None:
                 raise TooMuch
             self.frame.base = node.chunk[0]
@@ -179,9 +175,6 @@ class Statements(Declarations):
         self, paths: list[State], subject: Any, node: tree.Switch, label: tree.CaseLabel | None
     ) -> list[State]:
         return self.either(paths)
-
-    def selected_inside(self, paths: list[State], node: tree.Switch) -> list[State]:
-        raise TooMuch
 
     def handled(self, paths: list[State], node: tree.Try, handler: tree.Statement) -> list[State]:
         """What happens in a handler is not known: nothing is said of it, and no path comes out of it."""
