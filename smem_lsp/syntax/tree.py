@@ -289,6 +289,13 @@ def value_start(kinds: Sequence[str], chunk: tuple[int, int]) -> str:
 Chunk = Expr | Declaration | ForHead | RangeFor | ConditionWithInit | list[Declaration]
 
 
+def uncast(expr: Expr | None) -> Expr | None:
+    """What is cast."""
+    while isinstance(expr, Cast):
+        expr = expr.operand
+    return expr
+
+
 def nodes_of(root: Chunk | Expr) -> Sequence[Any]:
     """The nodes of a chunk in pre-order, those of lambdas left out."""
     return tuple(_nodes(root)) if isinstance(root, list) else _nodes_of(root)

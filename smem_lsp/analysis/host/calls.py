@@ -420,7 +420,7 @@ class Calls(Expressions):
     def _launched(self, state: State, call: ApiCall) -> None:
         """A launch by a call of the API."""
         api, values = call.api, call.values
-        function = call.argument(0 if api.stream is not None else 1)
+        function = tree.uncast(call.argument(0 if api.stream is not None else 1))
         given: list[Value | Address] = []
         if api.stream is not None:
             value = values[api.stream] if api.stream < len(values) else None
@@ -433,8 +433,6 @@ class Calls(Expressions):
             holder = self.find(array.text) if isinstance(array, tree.Name) else None
             if holder is not None:
                 given = [state.values.get(each.number) for each in holder.points]
-        while isinstance(function, tree.Cast):
-            function = function.operand
         if isinstance(function, tree.Unary):
             function = function.operand
         kernel = function.text.rpartition("::")[2] if isinstance(function, tree.Name) else None

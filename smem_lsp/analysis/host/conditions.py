@@ -121,10 +121,9 @@ class Conditions(Calls):
             return expr.text == "NULL" or expr.text.rpartition("::")[2] in SUCCESS
         return isinstance(expr, tree.Number) and expr.text in ("0", "nullptr")
 
-    def _known(self, state: State, expr: tree.Expr) -> Value:
+    def _known(self, state: State, expr: tree.Expr | None) -> Value:
         """What is known of the operand of a comparison. It has been run already."""
-        while isinstance(expr, tree.Cast):
-            expr = expr.operand
+        expr = tree.uncast(expr)
         if isinstance(expr, tree.Name):
             variable = self.find(expr.text)
             return None if variable is None else state.values.get(variable.number)

@@ -214,9 +214,7 @@ class Declarations(Conditions):
         ):  # void* arguments[] = {&p, &n}
             points: list[Variable] = []
             for item in braces.items:
-                inner: tree.Expr = item
-                while isinstance(inner, tree.Cast):
-                    inner = inner.operand
+                inner = tree.uncast(item)
                 named = isinstance(inner, tree.Unary) and inner.operator == "&"
                 found = (
                     self.find(inner.operand.text)
@@ -266,8 +264,7 @@ def _is_atomic(words: Iterable[str]) -> bool:
 
 def _makes_array(expr: tree.Expr | None) -> bool:
     """``new T[n]``, ``malloc(n)``"""
-    while isinstance(expr, tree.Cast):
-        expr = expr.operand
+    expr = tree.uncast(expr)
     if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name):
         return expr.callee.text.rpartition("::")[2] in ("malloc", "calloc")
     return isinstance(expr, tree.Opaque) and expr.kind == "new"

@@ -84,13 +84,9 @@ class Statements(Declarations):
                 raise TooMuch
             self.frame.base = node.chunk[0]
             self.common = common_to(paths)
-            wants = PLACE if self.refers else VALUE
-            for state in paths:
-                self.dead = False
-                self.leave(state, self.wanted(state, parsed, wants))
-            paths = [*paths, *self.forks]
-            self.forks = []
-            self.dead = False
+            paths, values = self.on_paths(paths, parsed, PLACE if self.refers else VALUE)
+            for state, value in zip(paths, values):
+                self.leave(state, value)
         written = min(self.frame.body.tokens.offsets[node.lo : node.hi]) >= 0
         self.around = statement
         muted, self.evidence.muted = self.evidence.muted, self.evidence.muted or not written
