@@ -6,7 +6,8 @@ from dataclasses import field
 from typing import Generic, Protocol, TypeVar
 
 from smem_lsp.source.record import dataclass
-from smem_lsp.syntax.parse import Body, Function
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Body
 
 Tokens = tuple[int, int]  # half-open
 
@@ -41,7 +42,7 @@ class Frame(Generic[P, V]):
     one of which no more is known than that it is local; ``jumps``: to labels further down; ``labels``: those that were
     passed; ``conditions``: around the statement that is run, as tokens."""
 
-    function: Function
+    body: Body
     base: int = field(default=0, init=False)
     blocks: list[dict[str, V | None]] = field(default_factory=lambda: [{}], init=False)
     breaks: list[Target[P]] = field(default_factory=list, init=False)
@@ -50,9 +51,9 @@ class Frame(Generic[P, V]):
     labels: set[str] = field(default_factory=set, init=False)
     conditions: list[Tokens] = field(default_factory=list, init=False)
 
-    @property
-    def body(self) -> Body:
-        return self.function.body
+    def at(self, node: tree.Expr | tree.Declaration | tree.Declarator) -> Tokens:
+        """Where a part of the chunk that is run stands."""
+        return self.base + node.lo, self.base + node.hi
 
     def find(self, name: str) -> tuple[V | None, bool]:
         """(the variable that a name means, whether it means something local)."""

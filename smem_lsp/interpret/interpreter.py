@@ -69,10 +69,6 @@ class Interpreter(ABC, Generic[P, V]):
         none of them."""
 
     @abstractmethod
-    def selected_inside(self, paths: list[P], node: tree.Switch) -> list[P]:
-        """The paths at the start of a ``switch`` with labels inside of other statements."""
-
-    @abstractmethod
     def handled(self, paths: list[P], node: tree.Try, handler: tree.Statement) -> list[P]:
         """The paths behind a handler. ``paths``: those that have come to the ``try``."""
 
@@ -80,21 +76,29 @@ class Interpreter(ABC, Generic[P, V]):
     def returned(self, paths: list[P], node: tree.JumpStatement) -> None:
         """The paths end at a ``return``."""
 
-    @abstractmethod
+    def selected_inside(self, paths: list[P], node: tree.Switch) -> list[P]:
+        """The paths at the start of a ``switch`` with labels inside of other statements."""
+        raise TooMuch
+
     def jumped_back(self) -> None:
         """Paths jump to a label that was passed."""
+        raise TooMuch
 
-    @abstractmethod
     def unparsed(self, paths: list[P], lo: int, hi: int) -> None:
         """These tokens are not understood."""
+        raise TooMuch
 
-    @abstractmethod
     def constant(self, condition: tree.Expr) -> int | None:
         """The number that a condition is always."""
+        return None
 
     def either(self, paths: Iterable[P]) -> list[P]:
         """Copies of paths behind a choice of which nothing is known."""
         return [path.copy() for path in paths]
+
+    def may_be_macro(self, callee: tree.Name) -> bool:
+        """May what looks like a call be a macro with a jump in it? It may if its name is written like that of one."""
+        return callee.text.isupper()
 
     def begins(self, node: tree.Statement, *, alone: bool) -> None:
         """A statement is run. ``alone``: it is one of those of a block."""
@@ -201,6 +205,12 @@ class Interpreter(ABC, Generic[P, V]):
                 paths = self.evaluated(paths, parsed, span, condition=condition)
         self.frame.base = base
         return paths
+
+    def given_back(self, node: tree.JumpStatement) -> Any:
+        """What a ``return`` gives; None: nothing, or it is not understood."""
+        if node.chunk is None:
+            return None
+        return self.frame.body.chunk(tree.value_start(self.frame.body.tokens.kinds, node.chunk), node.chunk)
 
     # ---- jumps ---------------------------------------------------------------------------------------------------
 
@@ -311,7 +321,9 @@ class Interpreter(ABC, Generic[P, V]):
             parsed = None if held is None else body.chunk(*held)
             if held is not None and parsed is None:
                 return False
-            if isinstance(each, tree.ExpressionStatement) and _may_be_macro(parsed):
+            callee = parsed.callee if isinstance(parsed, tree.Call) else None
+            alone = isinstance(each, tree.ExpressionStatement)
+            if alone and isinstance(callee, tree.Name) and self.may_be_macro(callee):
                 return False
             waiting += tree.inside(each)
         return True
@@ -324,7 +336,7 @@ class Interpreter(ABC, Generic[P, V]):
             self.unparsed(paths, *node.condition)
         constant = self.constant(parsed) if isinstance(parsed, tree.Expr) else None
         if once and constant == 0:
-            after = self.once(paths, node.body)
+            after = self.once(paths, Loop(node, node.body, node.condition))
         else:
             endless = bool(constant) and self._is_seen(node.body)
             parsed = None if constant and not endless else parsed
@@ -343,24 +355,22 @@ class Interpreter(ABC, Generic[P, V]):
         paths = self.parsed(paths, loop.condition, loop.head, condition=True)
         return self.sides(paths, loop.condition, loop.head, loop.node)
 
-    def once(self, paths: list[P], body: tree.Statement) -> list[P]:
+    def once(self, paths: list[P], loop: Loop) -> list[P]:
         """A loop with one turn."""
-        ended, left = self.turn(paths, body)
+        ended, left = self.turn(paths, loop)
         return self.joined([*ended, *left])
 
-    def turn(self, paths: list[P], body: tree.Statement) -> tuple[list[P], list[P]]:
-        """One turn of a loop: the paths at its end, and those that leave the loop."""
+    def turn(self, paths: list[P], loop: Loop) -> tuple[list[P], list[P]]:
+        """One turn of a loop with the step behind it: the paths at its end, and those that leave the loop."""
         frame = self.frame
         frame.breaks.append(Target(len(frame.blocks)))
         frame.continues.append(Target(len(frame.blocks)))
-        ended = self.statement(paths, body)
-        return self.joined([*ended, *frame.continues.pop().paths]), frame.breaks.pop().paths
-
-
-def _may_be_macro(parsed: Any) -> bool:
-    """Is it a call by a name that is written like that of a macro?"""
-    callee = parsed.callee if isinstance(parsed, tree.Call) else None
-    return isinstance(callee, tree.Name) and callee.text.isupper()
+        ended = self.statement(paths, loop.body)
+        ended = self.joined([*ended, *frame.continues.pop().paths])
+        step = loop.parsed.step if isinstance(loop.parsed, tree.ForHead) else None
+        if step is not None and ended:
+            ended = self.parsed(ended, step, loop.head)
+        return ended, frame.breaks.pop().paths
 
 
 def _body_of(node: tree.Switch) -> Sequence[tree.Statement]:

@@ -23,6 +23,7 @@ from smem_lsp.semantics.declarations import (
     template_parameters,
 )
 from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.tuples import TUPLE_SIZE
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.source.record import dataclass
@@ -129,7 +130,10 @@ _IDENTITY = Query[tuple[object, ...], Identity]("identity of a definition, by wh
 
 
 def _meaning(unit: TranslationUnit, top: Scope, function: Function) -> tuple[object, ...]:
-    named = function.definition.words.union(function.scopes, function.definition.island.enclosing)
+    words = function.definition.words
+    named = words.union(function.scopes, function.definition.island.enclosing)
+    if "auto" in words:
+        named |= {TUPLE_SIZE}  # what a structured binding asks for without naming it
     return (function.scopes, function.symbols, *meaning_of_names(unit, top, named))
 
 
@@ -140,6 +144,7 @@ def meaning_of_names(unit: TranslationUnit, top: Scope, named: frozenset[str]) -
         unit.symbols.within(names),
         called,
         unit.header_functions & names,
+        top.state.outside & names,
         _fingerprint(top.declarations, names),
     )
 

@@ -21,6 +21,21 @@ def declare_statement(body: Body, lo: int, hi: int, scope: Scope) -> None:
     collect(source, lo, hi, scope.own_declarations())
 
 
+def declare_using(body: Body, node: tree.Empty, scope: Scope) -> None:
+    """Add to ``scope`` what a statement names that is a using declaration or directive."""
+    if body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
+        declare_statement(body, node.lo, node.hi, scope)
+
+
+def declare_types(declaration: tree.Declaration, body: Body, span: tuple[int, int], scope: Scope) -> bool:
+    """Add to ``scope`` what a declaration at the tokens ``span`` declares that is a type; False: it is of variables."""
+    words = declaration.words
+    if "typedef" not in words and "{}" not in words and words[:1] != ["using"]:
+        return False
+    declare_statement(body, span[0], min(span[1] + 1, len(body.tokens)), scope)
+    return True
+
+
 def declare_constants(
     declaration: tree.Declaration, constants: Scope, body: Body | None = None, at: int = 0
 ) -> None:

@@ -69,3 +69,20 @@ def template_close(kinds: Sequence[str], texts: Sequence[str], lt: int) -> int:
             if depth <= 0:
                 return i
     return lt
+
+
+_ENDS_ARGUMENTS = frozenset(("SEMI", "LC", "RC", "EQ"))
+
+
+def template_name(kinds: Sequence[str], texts: Sequence[str], closing: int) -> int:
+    """The token before the template arguments whose last ``>`` stands at ``closing``; -1: it can only compare.
+    Inside parentheses `<` and `>` compare."""
+    at, depth, inside = closing, 0, 0
+    while at > 0 and kinds[at] not in _ENDS_ARGUMENTS and inside >= 0:
+        inside += (kinds[at] == "RP") - (kinds[at] == "LP")
+        if not inside:
+            depth += {">": 1, ">>": 2, "<": -1}.get(texts[at], 0)
+        at -= 1
+        if depth <= 0:
+            return at
+    return -1

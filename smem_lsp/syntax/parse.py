@@ -521,10 +521,6 @@ class TranslationUnit:
         """Spellings of all tokens of the headers."""
         return _header(self.preprocessed).words
 
-    def says(self, word: str) -> bool:
-        """Does a word stand anywhere in its files and headers?"""
-        return word in self.header_words or any(word in each.block.tokens.texts for each in self.all_blocks)
-
     @cached_property
     def shared_outside(self) -> Sequence[SharedOutside]:
         """The declarations of shared memory outside functions, in all files and headers."""

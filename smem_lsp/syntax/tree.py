@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from smem_lsp.source import checkpoint
+from smem_lsp.source.budget import pause
+from smem_lsp.source.queries import remembered
 from smem_lsp.source.record import dataclass
 
 # ---- expressions -----------------------------------------------------------------------------------------------------
@@ -285,6 +287,41 @@ def value_start(kinds: Sequence[str], chunk: tuple[int, int]) -> str:
 
 
 Chunk = Expr | Declaration | ForHead | RangeFor | ConditionWithInit | list[Declaration]
+
+
+def uncast(expr: Expr | None) -> Expr | None:
+    """What is cast."""
+    while isinstance(expr, Cast):
+        expr = expr.operand
+    return expr
+
+
+def nodes_of(root: Chunk | Expr) -> Sequence[Any]:
+    """The nodes of a chunk in pre-order, those of lambdas left out."""
+    return tuple(_nodes(root)) if isinstance(root, list) else _nodes_of(root)
+
+
+@remembered(most=4096)  # a chunk is asked about on each path, and in each turn of a loop
+def _nodes_of(root: Any) -> Sequence[Any]:
+    return tuple(_nodes(root))
+
+
+def _nodes(root: Any) -> Iterator[Any]:
+    stack = [] if type(root) in _LEAVES else [root]
+    while stack:
+        pause()
+        node = stack.pop()
+        if isinstance(node, (list, tuple)):
+            stack += [each for each in reversed(node) if type(each) not in _LEAVES]
+            continue
+        yield node
+        if not isinstance(node, Lambda):
+            parts = [getattr(node, slot) for slot in reversed(getattr(node, "__slots__", ()))]
+            stack += [each for each in parts if type(each) not in _LEAVES]
+
+
+_LEAVES = frozenset((int, str, bool, type(None)))
+
 
 # ---- statements ------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ def of_one(name: str, a: Interval) -> Interval:
     """What an operator makes of one number."""
     if name == "neg":
         return -a[1], -a[0]
-    return (-a[1] - 1, -a[0] - 1) if name == "~" else _opposite(a) if name == "!" else ANY
+    return _difference((-1, -1), a) if name == "~" else _opposite(a) if name == "!" else ANY
 
 
 def of_two(name: str, a: Interval, b: Interval, *, signed: bool = False) -> Interval:
@@ -40,9 +40,9 @@ def narrowed(a: Interval, name: str, b: Interval) -> Interval:
     Another operator leaves all."""
     (low, high), (least, most) = a, b
     if name in ("<", "<="):
-        high = min(high, most - (name == "<"))
+        high = min(high, most - (name == "<" and most < INFINITE))
     elif name in (">", ">="):
-        low = max(low, least + (name == ">"))
+        low = max(low, least + (name == ">" and least > -INFINITE))
     elif name == "==":
         low, high = max(low, least), min(high, most)
     elif name == "!=" and least == most:
@@ -83,11 +83,13 @@ def _equal(a: Interval, b: Interval) -> Interval:
 
 
 def _sum(a: Interval, b: Interval) -> Interval:
-    return a[0] + b[0], a[1] + b[1]
+    """What is unbounded stays so, whatever is taken away from it."""
+    low = a[0] + b[0] if a[0] > -INFINITE and b[0] > -INFINITE else -INFINITE
+    return low, a[1] + b[1] if a[1] < INFINITE and b[1] < INFINITE else INFINITE
 
 
 def _difference(a: Interval, b: Interval) -> Interval:
-    return a[0] - b[1], a[1] - b[0]
+    return _sum(a, (-b[1], -b[0]))
 
 
 def _product(a: Interval, b: Interval) -> Interval:
@@ -168,7 +170,8 @@ def _signed_remainder(a: Interval, b: Interval) -> Interval:
 
 def _signed_shifted_right(a: Interval, b: Interval) -> Interval:
     least, largest = min(b[0], MOST_SHIFTED), min(b[1], MOST_SHIFTED)
-    return a[0] >> least, a[1] >> (least if a[1] >= 0 else largest)
+    low = a[0] >> least if a[0] > -INFINITE else -INFINITE
+    return low, a[1] >> (least if a[1] >= 0 else largest) if a[1] < INFINITE else INFINITE
 
 
 _Transfer = Mapping[str, Callable[[Interval, Interval], Interval]]

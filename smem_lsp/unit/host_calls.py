@@ -88,7 +88,8 @@ class Calls(Library):
             others = {name: argument for name, argument in bound.items() if name not in own}
             scope = scope.bind(others).child() if others else scope
         watched = self.watched | self.callees.filling
-        frame = Frame(function, number, scope, bound or {}, depth, watched, self.callees.by_value)
+        by_value = self.callees.by_value
+        frame = Frame(function.body, function, number, scope, bound or {}, depth, watched, by_value)
         frame.version = self.fresh()
         given_back = [(function.parameters or ())[at].declarators[0].name for at in outs]
         frame.wanted = frozenset(given_back)
@@ -275,7 +276,7 @@ class Calls(Library):
             made = default(parameter)
             n = None if made is None else evaluate(made, self.callees.top)
             values.append(constant_extents(made, self.callees.top) if n is None else number(n))
-        start = self.frame.body.site(base + expr.lo, base + expr.hi).start - self.frame.function.start
+        start = self.frame.body.site(*self.frame.at(expr)).start - self.frame.function.start
         self.passed.append((outside.name, self.frame.number, start, carried(values, path.facts)))
         self._left(path, expr)
         return (None,)

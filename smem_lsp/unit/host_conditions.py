@@ -85,7 +85,8 @@ class Conditions(Expressions):
         has changed."""
         frame = self.frame
         tokens = frame.function.definition.body
-        texts = list(tokens.texts[frame.base + condition.lo : frame.base + condition.hi])
+        lo, hi = frame.at(condition)
+        texts = list(tokens.texts[lo:hi])
         if isinstance(condition, tree.Binary) and condition.operator in ("!=", ">", ">="):
             at = condition.left.hi - condition.lo
             where = next((i for i in range(at, len(texts)) if texts[i] == condition.operator), None)
@@ -93,7 +94,7 @@ class Conditions(Expressions):
                 texts[where] = NEGATED[condition.operator]
                 truth = not truth
         key: list[object] = [frame.number]
-        for at in range(frame.base + condition.lo, frame.base + condition.hi):
+        for at in range(lo, hi):
             if tokens.kinds[at] != "NAME" or tokens.kinds[at - 1 : at] == ["DOT"]:
                 continue
             variable, _ = frame.find(tokens.texts[at])

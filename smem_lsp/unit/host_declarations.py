@@ -8,8 +8,9 @@ from dataclasses import replace
 from smem_lsp.semantics import types
 from smem_lsp.semantics.arithmetic import converted
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
-from smem_lsp.semantics.local_declarations import declare_constants, declare_statement
-from smem_lsp.semantics.types import LONG, Array, Record, plain_type, scalar_of
+from smem_lsp.semantics.local_declarations import declare_constants, declare_types
+from smem_lsp.semantics.tuples import may_be_tuple
+from smem_lsp.semantics.types import LONG, Array, Record, Type, plain_type, scalar_of
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.targets.dialects import CUDA
@@ -46,8 +47,7 @@ class Declarations(Conditions):
 
     def declaration(self, paths: list[Path], parsed: tree.Declaration, span: tuple[int, int]) -> None:
         frame = self.frame
-        if "typedef" in parsed.words or "{}" in parsed.words or parsed.words[:1] == ["using"]:
-            declare_statement(frame.body, span[0], min(span[1] + 1, len(frame.body.tokens)), frame.scope)
+        if declare_types(parsed, frame.body, span, frame.scope):
             return
         for declarator in parsed.declarators:
             checkpoint()
@@ -82,10 +82,12 @@ class Declarations(Conditions):
         """``auto [x, y] = ...``"""
         names = self._parts(declarator)
         follow = self._copies(parsed, declarator, names)
-        split = [parts_of(value, len(names)) for value in given]
+        made = declarator.initializer
+        kind = None if made is None else evaluate_value(made, self.frame.scope).type
+        split = [self._named_parts(value, len(names), kind) for value in given]
         if not follow:
             for path in paths:  # what they are other names of
-                self.user_code(path, declarator.initializer)
+                self.user_code(path, made)
         for position, name in enumerate(names):
             if not follow:
                 self.frame.blocks[-1][name] = None
@@ -108,6 +110,13 @@ class Declarations(Conditions):
         changed = any(name in self.frame.traits.changed for name in names)
         return not declarator.pointers or "const" in parsed.words or not changed
 
+    def _named_parts(
+        self, value: HostValue | None, count: int, kind: Type | None
+    ) -> Sequence[HostValue | None]:
+        """What the names of ``auto [x, y]`` mean, where ``value`` is of this type."""
+        get = isinstance(value, Object) and may_be_tuple(kind, self.frame.scope)
+        return parts_of(None if get else value, count)
+
     def _take(self, path: Path, variable: Variable, value: HostValue | None) -> None:
         """Let a variable be a copy of a value."""
         if isinstance(value, Object) and variable.fields:
@@ -119,7 +128,7 @@ class Declarations(Conditions):
         """Let ``auto e`` or ``auto& [x, y]``, which is declared, be an element of a list; False: it is not followed."""
         declarator = parsed.declarators[0]
         names = [declarator.name] if declarator.name else self._parts(declarator)
-        values = [value] if declarator.name else parts_of(value, len(names))
+        values = [value] if declarator.name else self._named_parts(value, len(names), None)
         if not self._copies(parsed, declarator, names):
             return False
         for name, each in zip(names, values):
@@ -138,10 +147,7 @@ class Declarations(Conditions):
             return None
         if isinstance(made, tree.Braces) and len(made.items) == 1 and not declarator.dims:
             made = made.items[0]
-        value = self.value(path, made)
-        if value is None and not isinstance(made, (tree.Braces, tree.Launch)):
-            return self.opaque(path, made)
-        return value
+        return self.full(path, made)
 
     def _alias(self, paths: list[Path], parsed: tree.Declaration, declarator: tree.Declarator) -> bool:
         """``int& r = n``: another name of a variable."""
@@ -242,8 +248,7 @@ class Declarations(Conditions):
         if "*" in declarator.pointers and "const" not in parsed.words:
             for other in self.variables_in(made):
                 if other.is_array and isinstance(path.values.get((other.serial, ())), Items):
-                    self.share(path, other)
-                    path.lost |= {other.serial}
+                    self.hand_out(path, other)
 
     def _begin_configuration(self, path: Path, variable: Variable, made: tree.Braces) -> None:
         """Store the members of a launch configuration that begins as a list."""

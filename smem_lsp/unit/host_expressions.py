@@ -29,7 +29,6 @@ from smem_lsp.unit.host_unfollowed import (
     is_chosen,
     is_hidden_variable,
     is_object,
-    nodes_of,
     only_reads,
     overlaps,
 )
@@ -170,14 +169,15 @@ class Expressions(Interpreter[Path, Variable]):
 
     def term(self, path: Path, expr: tree.Expr) -> HostTerm | None:
         """The number of an expression; a new symbol if nothing is known of it but that it is one."""
+        return term_of(self.full(path, expr))
+
+    def full(self, path: Path, expr: tree.Expr) -> HostValue | None:
+        """Run an expression: its value, where nothing is known of it but that it is a number a new symbol."""
         value = self.value(path, expr)
-        if isinstance(value, Number):
-            return value.term
-        return None if value is not None else self._symbol(path, expr)
+        return self.opaque(path, expr) if value is None else value
 
     def _symbol(self, path: Path, expr: tree.Expr) -> HostTerm | None:
-        found = self.opaque(path, expr)
-        return None if found is None else found.term
+        return term_of(self.opaque(path, expr))
 
     def opaque(self, path: Path, expr: tree.Expr) -> Number | None:
         """A number that is not followed, named by its text; None: it is no integer of 32 bits or more."""
@@ -199,7 +199,7 @@ class Expressions(Interpreter[Path, Variable]):
         frame = self.frame
         texts = frame.function.definition.body.texts
         inner: Scope | None = None
-        for name in set(texts[frame.base + expr.lo : frame.base + expr.hi]):
+        for name in set(texts[slice(*frame.at(expr))]):
             variable, _ = frame.find(name)
             if variable is None:
                 continue
@@ -322,7 +322,7 @@ class Expressions(Interpreter[Path, Variable]):
 
     def variables_in(self, expr: tree.Expr) -> Iterator[Variable]:
         """The local variables that an expression names."""
-        for node in nodes_of(expr):
+        for node in tree.nodes_of(expr):
             variable = self.frame.find(node.text)[0] if isinstance(node, tree.Name) else None
             if variable is not None:
                 yield variable
@@ -335,8 +335,7 @@ class Expressions(Interpreter[Path, Variable]):
         for each in exprs:
             for variable in self.variables_in(each) if each is not None else ():
                 if not variable.fixed:
-                    self.share(path, variable)
-                    path.lost |= {variable.serial}
+                    self.hand_out(path, variable)
         self.disturb(path)
 
     def _binary(self, path: Path, expr: tree.Binary) -> HostValue | None:
@@ -411,8 +410,7 @@ class Expressions(Interpreter[Path, Variable]):
             variable, _ = self.frame.find(expr.operand.text)
             if variable is not None:
                 if self._changed_at(expr.operand):
-                    self.share(path, variable)
-                    path.lost |= {variable.serial}
+                    self.hand_out(path, variable)
                 return Place(variable.serial)
         elif expr.operator == "&":
             self._argument(path, expr.operand)
@@ -476,14 +474,13 @@ class Expressions(Interpreter[Path, Variable]):
 
     def key(self, expr: tree.Expr) -> tuple[int, int, int, int]:
         frame = self.frame
-        return frame.number, frame.depth, frame.base + expr.lo, frame.base + expr.hi
+        return frame.number, frame.depth, *frame.at(expr)
 
     def perhaps(self, path: Path, expr: tree.Expr) -> None:
         """Run an expression that may not be reached."""
         before = path.copy()
         self.value(path, expr)
-        lo, hi = self.frame.base + expr.lo, self.frame.base + expr.hi
-        self.forget(path, lo, hi)
+        self.forget(path, *self.frame.at(expr))
         path.dead, path.facts = before.dead, before.facts
 
     def _member(self, path: Path, expr: tree.Member) -> HostValue | None:
@@ -664,12 +661,17 @@ class Expressions(Interpreter[Path, Variable]):
             path.shared |= {variable.serial}
             path.epoch = self.fresh()
 
+    def hand_out(self, path: Path, variable: Variable) -> None:
+        """Code in sight that is not followed may change it from now on: nobody chooses what it is."""
+        self.share(path, variable)
+        path.lost |= {variable.serial}
+
     def disturb(self, path: Path, given: Sequence[tree.Expr] = ()) -> None:
         """Something that is not followed may have changed what is shared, or end the path for what it is ``given`` or
         what has led to it."""
         path.epoch = self.fresh()
         frame = self.frame
-        for lo, hi in (*frame.conditions, *((frame.base + each.lo, frame.base + each.hi) for each in given)):
+        for lo, hi in (*frame.conditions, *map(frame.at, given)):
             path.asked |= names_at(frame, lo, hi)
 
     def forget(self, path: Path, lo: int, hi: int) -> None:

@@ -13,8 +13,9 @@ from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.brackets import template_name
 from smem_lsp.syntax.host_functions import launch_calls, reading_methods, reads_values
-from smem_lsp.syntax.parse import Body
+from smem_lsp.syntax.parse import Body, Function
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.host_values import HostValue, Path, Variable
 
@@ -28,6 +29,7 @@ class Frame(frame.Frame[Path, Variable]):
     functions that lead to launches; ``by_value``: functions with the positions of the arguments that they may change;
     ``open``: other files may call it with other arguments; ``outer``: the scopes around the innermost."""
 
+    function: Function
     number: int
     scope: Scope
     bound: Mapping[str, Argument]
@@ -202,12 +204,12 @@ def _by_value(body: Body, i: int, by_value: Mapping[str, frozenset[int]]) -> boo
         return True  # the configuration of a launch
     at = opening - 1
     if kinds[at] == "GT" or texts[at] == ">>":
-        at = _before_template_arguments(body, at)
-        if texts[at].endswith("_cast"):
+        at = template_name(kinds, texts, at)
+        if at >= 0 and texts[at].endswith("_cast"):
             return True
     elif kinds[at] not in ("NAME", "RP", "RB"):
         return True  # parentheses, a launch, a condition
-    if kinds[at] != "NAME":
+    if at < 0 or kinds[at] != "NAME":
         return False
     callee = texts[at]
     if kinds[at - 1 : at] == ["DOT"]:
@@ -224,19 +226,6 @@ def _by_value(body: Body, i: int, by_value: Mapping[str, frozenset[int]]) -> boo
         return kinds[at - 1] != "SCOPE"  # a declaration: `std::vector<int> v(n)`
     # `divided(n, block.x)`: nothing declares the function, and a size of a block is meant as a number
     return kinds[i + 1] == "DOT" and texts[i + 2] in ("x", "y", "z") and kinds[i + 3] in ("RP", "COMMA")
-
-
-def _before_template_arguments(body: Body, closing: int) -> int:
-    """The token in front of the template arguments whose last ``>`` stands at ``closing``; where it can only compare,
-    the end of what stands before."""
-    kinds, texts = body.tokens.kinds, body.tokens.texts
-    at, depth = closing, 0
-    while at > 0 and kinds[at] not in ("SEMI", "LC", "RC", "EQ"):
-        depth += {">": 1, ">>": 2, "<": -1}.get(texts[at], 0)
-        at -= 1
-        if depth <= 0:
-            break
-    return at
 
 
 def _only_reads(callee: str) -> bool:
@@ -256,7 +245,9 @@ def _is_of_value_space(body: Body, at: int) -> bool:
     at -= kinds[at - 1] != "SCOPE"
     while at > 0:
         if texts[at] in (">", ">>"):
-            at = _before_template_arguments(body, at)
+            at = template_name(kinds, texts, at)
+        if at < 0:
+            return False
         if texts[at] in _VALUE_SPACES or kinds[at] != "NAME" or kinds[at - 1] != "SCOPE":
             return texts[at] in _VALUE_SPACES
         at -= 2

@@ -91,12 +91,6 @@ class Lambdas(Statements):
                 elif value is not None and not variable.shared:
                     self.keep(path, variable, (), value)
 
-    def full(self, path: Path, expr: tree.Expr) -> HostValue | None:
-        value = self.value(path, expr)
-        if value is None and not isinstance(expr, (tree.Launch, tree.Lambda, tree.Braces)):
-            return self.opaque(path, expr)
-        return value
-
     def _dispatch(self, path: Path, name: str, kinds: Sequence[object], given: Sequence[tree.Expr]) -> None:
         """A macro that calls a lambda once for each type."""
         outer, names = self.frame.scope, self.frame.bound
@@ -206,6 +200,7 @@ class Lambdas(Statements):
         made = self._closures[number]
         node, source = made.node, made.frame
         frame = Frame(
+            source.body,
             source.function,
             source.number,
             made.scope.child(),

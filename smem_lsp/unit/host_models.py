@@ -157,7 +157,7 @@ class Library(Lambdas):
 
     def _look_up(self, path: Path, target: tree.Expr, spelled: tree.Expr) -> None:
         """It stores the kernel that has the name of a string."""
-        at, end = self.frame.base + spelled.lo, self.frame.base + spelled.hi
+        at, end = self.frame.at(spelled)
         texts = self.frame.body.tokens.texts[at:end]
         name = (
             kernel_called(texts[0].strip('"'))

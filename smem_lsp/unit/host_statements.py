@@ -10,15 +10,16 @@ from smem_lsp.interpret.frame import Tokens
 from smem_lsp.interpret.interpreter import Loop, cases_of
 from smem_lsp.ir.host_terms import constant, named
 from smem_lsp.ir.nodes import Comparison
-from smem_lsp.semantics.entities import TypedConstant
+from smem_lsp.semantics.entities import TypedConstant, Undeclared
 from smem_lsp.semantics.evaluate import evaluate
-from smem_lsp.semantics.local_declarations import declare_statement
+from smem_lsp.semantics.local_declarations import declare_using
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import launch_calls
 from smem_lsp.unit.host_asked import names_at
+from smem_lsp.unit.host_callees import known_function
 from smem_lsp.unit.host_declarations import Declarations
-from smem_lsp.unit.host_unfollowed import is_object, is_open, nodes_of
+from smem_lsp.unit.host_unfollowed import is_object, is_open
 from smem_lsp.unit.host_values import (
     HostValue,
     Items,
@@ -60,8 +61,7 @@ class Statements(Declarations):
         self.frame.scope = self.frame.outer.pop()
 
     def declares_names(self, node: tree.Empty) -> None:
-        if self.frame.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
-            declare_statement(self.frame.body, node.lo, node.hi, self.frame.scope)
+        declare_using(self.frame.body, node, self.frame.scope)
 
     def label(self, paths: list[Path], node: tree.Label) -> list[Path]:
         """One that jumps back from further down may know nothing of what they do."""
@@ -92,18 +92,21 @@ class Statements(Declarations):
     def constant(self, condition: tree.Expr) -> int | None:
         return evaluate(condition, self.frame.scope)
 
+    def may_be_macro(self, callee: tree.Name) -> bool:
+        """It may if nothing in sight declares it: launches behind the loop count."""
+        local = self.frame.find(callee.text)[1]
+        if "::" in callee.text or local or known_function(callee.text) is not None:
+            return False
+        return isinstance(self.frame.scope.resolve(callee), Undeclared)
+
     def returned(self, paths: list[Path], node: tree.JumpStatement) -> None:
-        frame, kinds = self.frame, self.frame.body.tokens.kinds
-        chunk = node.chunk
-        parsed = None if chunk is None else frame.body.chunk(tree.value_start(kinds, chunk), chunk)
+        frame, chunk, parsed = self.frame, node.chunk, self.given_back(node)
         if chunk is None or parsed is None:
             frame.returned += [(path, None, None) for path in paths]
             return
         base, frame.base = frame.base, chunk[0]
         for path in self._split(paths, parsed, chunk):
-            value = self.value(path, parsed)
-            if value is None and not isinstance(parsed, (tree.Launch, tree.Braces)):
-                value = self.opaque(path, parsed)
+            value = self.full(path, parsed)
             if not path.dead:
                 frame.returned.append((path, value, parsed))
         frame.base = base
@@ -196,7 +199,7 @@ class Statements(Declarations):
             after = self.goes_on(paths, loop)[1]
         else:
             turns, after = self.goes_on(paths, loop)
-        return self.joined([*after, *self.turn(turns, loop.body)[1]])
+        return self.joined([*after, *self.turn(turns, loop)[1]])
 
     def _head(self, path: Path, lo: int, hi: int) -> None:
         """What is known at the start of every turn of a loop over the tokens ``[lo, hi)``."""
@@ -341,7 +344,7 @@ class Statements(Declarations):
             return paths
         if words.isdisjoint(_CHOOSING):
             return paths
-        for node in nodes_of(parsed):
+        for node in tree.nodes_of(parsed):
             if not isinstance(node, (tree.Ternary, tree.Index, tree.Call)):
                 continue
             after: list[Path] = []

@@ -7,8 +7,7 @@ only what holds for every number is true of it. So a number is nobody's choice u
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.attributes import attributes_of
@@ -19,8 +18,6 @@ from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.record_layout import member_type
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Pointer, Record, Reference, Type, plain_type
-from smem_lsp.source.budget import pause
-from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import of_library, reading_methods
 from smem_lsp.syntax.parse import Function
@@ -33,7 +30,7 @@ def is_chosen(expr: tree.Expr, frame: Frame, path: Path) -> bool:
     """May somebody choose the value of an expression that is not followed, and does nothing in sight decide it, too?"""
     found = False
     others: set[int] = set()  # names of functions and types
-    for node in nodes_of(expr):
+    for node in tree.nodes_of(expr):
         if isinstance(node, tree.Lambda):
             return False
         if isinstance(node, tree.Call):
@@ -57,7 +54,7 @@ def is_chosen(expr: tree.Expr, frame: Frame, path: Path) -> bool:
 def is_open(expr: tree.Expr, frame: Frame, path: Path) -> bool:
     """May something that somebody chooses decide a condition, in whatever way?"""
     others: set[int] = set()
-    for node in nodes_of(expr):
+    for node in tree.nodes_of(expr):
         if isinstance(node, tree.Call) and isinstance(node.callee, tree.Name):
             others.add(id(node.callee))
             if not (is_called_in_sight(node, frame, path) or passes_on(node, frame)):
@@ -229,30 +226,3 @@ def is_hidden_variable(name: tree.Name, frame: Frame) -> bool:
     ]
     declared = [decl.source.texts[slice(*decl.range)] for decl in found]
     return bool(declared or path) and not any("extern" in texts for texts in declared)
-
-
-def nodes_of(root: Any) -> Sequence[Any]:
-    """The nodes of a chunk in pre-order, those of lambdas left out."""
-    return tuple(_nodes(root)) if isinstance(root, list) else _nodes_of(root)
-
-
-@remembered(most=4096)  # a chunk is asked about on each path, and in each turn of a loop
-def _nodes_of(root: Any) -> Sequence[Any]:
-    return tuple(_nodes(root))
-
-
-def _nodes(root: Any) -> Iterator[Any]:
-    stack = [] if type(root) in _LEAVES else [root]
-    while stack:
-        pause()
-        node = stack.pop()
-        if isinstance(node, (list, tuple)):
-            stack += [each for each in reversed(node) if type(each) not in _LEAVES]
-            continue
-        yield node
-        if not isinstance(node, tree.Lambda):
-            parts = [getattr(node, slot) for slot in reversed(getattr(node, "__slots__", ()))]
-            stack += [each for each in parts if type(each) not in _LEAVES]
-
-
-_LEAVES = frozenset((int, str, bool, type(None)))

@@ -17,7 +17,12 @@ from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument, Namespace, TypedConstant, Undeclared, is_open
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.function_scope import function_scope, parameters_of
-from smem_lsp.semantics.local_declarations import declare_constants, declare_parameters, declare_statement
+from smem_lsp.semantics.local_declarations import (
+    declare_constants,
+    declare_parameters,
+    declare_types,
+    declare_using,
+)
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.semantics.spell_type import spell_argument
@@ -454,8 +459,7 @@ class _Walk:
             self._statement(each)
         self.scope = outer
         if isinstance(node, tree.Empty):
-            if self.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
-                declare_statement(self.body, node.lo, node.hi, self.scope)
+            declare_using(self.body, node, self.scope)
         elif isinstance(node, (tree.CaseLabel, tree.Label, tree.AsmStatement, tree.Bad)):
             self._not_read(node.lo, node.hi)
 
@@ -495,8 +499,7 @@ class _Walk:
                 self._expression(parsed)
 
     def _declaration(self, parsed: tree.Declaration, chunk: tuple[int, int]) -> None:
-        if "typedef" in parsed.words or "{}" in parsed.words or parsed.words[:1] == ["using"]:
-            declare_statement(self.body, chunk[0], min(chunk[1] + 1, len(self.body.tokens)), self.scope)
+        if declare_types(parsed, self.body, chunk, self.scope):
             return
         for declarator in parsed.declarators:
             if declarator.initializer is not None:

@@ -66,7 +66,7 @@ class LaunchFinder(Calls):
         return (replace(found, site=replace(found.site, open=True)) for found in self.found)
 
     def launch(self, path: Path, expr: tree.Launch) -> None:
-        kernels = self._kernels(path, expr.callee)
+        kernels = self._addressed(path, expr.callee)
         kinds = self.frame.body.tokens.kinds
         at = self.frame.base + expr.callee.lo
         opening = next((i for i in range(at, len(kinds)) if kinds[i] == "LAUNCH_OPEN"), None)
@@ -78,7 +78,6 @@ class LaunchFinder(Calls):
         grid, block = (self.dims(path, each) for each in expr.configuration[:2])
         passed = Number(constant(0)) if dynamic is None else self._number(path, dynamic)
         arguments, types, members = self._kernel_arguments(path, expr.arguments)
-        text = None if dynamic is None else self.frame.text(dynamic.lo, dynamic.hi)
         self._record(
             path,
             expr,
@@ -86,7 +85,6 @@ class LaunchFinder(Calls):
             grid,
             block,
             passed,
-            text,
             arguments,
             size=dynamic,
             given=types,
@@ -95,19 +93,14 @@ class LaunchFinder(Calls):
             unfollowed=not is_chosen(expr.configuration[1], self.frame, path),
         )
 
-    def _kernels(self, path: Path, callee: tree.Expr) -> list[KernelName]:
-        while isinstance(callee, tree.Unary) and callee.operator in ("*", "&"):
-            callee = callee.operand
-        found = kernels_of(self.value(path, callee))
-        if found or not isinstance(callee, tree.Name) or self.frame.find(callee.text)[1]:
-            return found
-        return [self.kernel_name(path, callee.text.rpartition("::")[2], callee)]
-
     def _number(self, path: Path, expr: tree.Expr) -> Number | None:
-        value = self.value(path, expr)
-        if isinstance(value, Number):
-            return value
-        return None if value is not None else self.opaque(path, expr)
+        value = self.full(path, expr)
+        return value if isinstance(value, Number) else None
+
+    def _span(self, expr: tree.Expr) -> Span:
+        """Where an expression stands, from the start of the function."""
+        span, start = self.frame.body.site(*self.frame.at(expr)), self.frame.function.start
+        return Span(span.start - start, span.end - start)
 
     def _kernel_arguments(
         self, path: Path, exprs: Sequence[tree.Expr]
@@ -165,10 +158,10 @@ class LaunchFinder(Calls):
         grid: Axes,
         block: Axes,
         passed: Number | None,
-        text: str | None,
         arguments: tuple[HostTerm | None, ...],
         *,
         size: tree.Expr | None = None,
+        text: str | None = None,
         given: Sequence[Type | None] | None = None,
         members: PassedMembers = (),
         cluster: Dims | None = None,
@@ -176,11 +169,10 @@ class LaunchFinder(Calls):
         extended: bool = False,
         unfollowed: bool = False,
     ) -> None:
-        """``kernels``: one of them is launched; ``size``: what ``passed`` is the value of; ``given``: types of its
-        arguments; ``members``: of those that are objects; ``unfollowed``: where nothing is known of the block, it
-        comes from code in sight."""
+        """``kernels``: one of them is launched; ``size``, ``text``: what ``passed`` is the value of; ``given``:
+        types of its arguments; ``members``: of those that are objects; ``unfollowed``: where nothing is known of the
+        block, it comes from code in sight."""
         frame = self.frame
-        span = frame.body.site(frame.base + expr.lo, frame.base + expr.hi)
         n = None if passed is None else passed.term.number
         impossible: ImpossibleSize | None = None
         if n is not None and not 0 <= n <= _MOST_BYTES:
@@ -196,8 +188,8 @@ class LaunchFinder(Calls):
             kernel="",
             block=_dims(block),
             dynamic_bytes=n,
-            dynamic_expression=text,
-            span=Span(span.start - frame.function.start, span.end - frame.function.start),
+            dynamic_expression=text if size is None else frame.text(size.lo, size.hi),
+            span=self._span(expr),
             line=0,
             grid=_dims(grid),
             cluster=cluster,
@@ -227,8 +219,7 @@ class LaunchFinder(Calls):
 
     def _impossible(self, path: Path, size: tree.Expr) -> ImpossibleSize | None:
         """None: the types do not say which number it is, or something that is not followed may keep it from here."""
-        lo, hi = self.frame.base + size.lo, self.frame.base + size.hi
-        if may_be_asked(self.frame, lo, hi, path.asked):
+        if may_be_asked(self.frame, *self.frame.at(size), path.asked):
             return None
         scope = self.scope(path, size)
         typed = evaluate_value(size, scope)
@@ -243,10 +234,8 @@ class LaunchFinder(Calls):
     def _record_any(self, expr: tree.Expr, count: int | None, opening: int | None = None) -> None:
         """A launch through a pointer that is not followed. ``count``: of its arguments."""
         frame = self.frame
-        span = frame.body.site(frame.base + expr.lo, frame.base + expr.hi)
-        span = Span(span.start - frame.function.start, span.end - frame.function.start)
         terms = HostTerms(arguments=(None,) * (count or 0))
-        site = LaunchSite(ANY_KERNEL, None, None, None, span, 0, open=frame.open, terms=terms)
+        site = LaunchSite(ANY_KERNEL, None, None, None, self._span(expr), 0, open=frame.open, terms=terms)
         self.found.append(Found(site, frame.number, None, opening))
 
     def _overloaded(
@@ -286,28 +275,19 @@ class LaunchFinder(Calls):
             grid, block = self.dims(path, given[1]), self.dims(path, given[2])
             passed, arguments = (given[4] if len(given) > 4 else None), given[3]
         bytes_ = Number(constant(0)) if passed is None else self._number(path, passed)
-        text = None if passed is None else self.frame.text(passed.lo, passed.hi)
-        self._record(
-            path,
-            expr,
-            kernels,
-            grid,
-            block,
-            bytes_,
-            text,
-            self._pointed(path, arguments),
-            size=passed,
-            extended=True,
-        )
+        given_ = self._pointed(path, arguments)
+        self._record(path, expr, kernels, grid, block, bytes_, given_, size=passed, extended=True)
 
     def _addressed(self, path: Path, expr: tree.Expr) -> list[KernelName]:
-        """The kernel of ``(void*)k``, ``&k<32>``; those that a pointer may point to."""
+        """The kernel of ``(void*)k``, ``&k<32>``; those that a pointer may point to; empty: not known."""
         found = kernels_of(self.value(path, expr))
         while isinstance(expr, (tree.Cast, tree.Unary)):
             expr = expr.operand
-        if not found and isinstance(expr, tree.Name) and not self.frame.find(expr.text)[1]:
-            return [self.kernel_name(path, expr.text.rpartition("::")[2], expr)]
-        return found
+        if found or not isinstance(expr, tree.Name) or self.frame.find(expr.text)[1]:
+            return found
+        if isinstance(self.frame.scope.resolve(expr), TypedConstant):
+            return []  # a variable outside functions
+        return [self.kernel_name(path, expr.text.rpartition("::")[2], expr)]
 
     def _pointed(self, path: Path, arguments: tree.Expr) -> tuple[HostTerm | None, ...]:
         """The numbers that an array of addresses points to: ``args``, ``&args[0]``, ``args.data()``."""
@@ -336,7 +316,7 @@ class LaunchFinder(Calls):
         variable = self.variables.get(config.variable) if isinstance(config, Place) else None
         if variable is None or not variable.is_object:
             self._record(
-                path, expr, kernels, NO_AXES, NO_AXES, None, None, arguments, members=members, extended=True
+                path, expr, kernels, NO_AXES, NO_AXES, None, arguments, members=members, extended=True
             )
             return
 
@@ -354,8 +334,8 @@ class LaunchFinder(Calls):
             _extents_of(member("gridDim")),
             _extents_of(member("blockDim")),
             passed if isinstance(passed, Number) else None,
-            self._dynamic_text(variable.name),
             arguments,
+            text=self._dynamic_text(variable.name),
             members=members,
             cluster=self._cluster(path, member("attrs")),
             extended=True,

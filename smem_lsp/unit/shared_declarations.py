@@ -13,7 +13,12 @@ from smem_lsp.semantics.declarations import Source, VariableDecl
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.function_scope import function_scope
-from smem_lsp.semantics.local_declarations import declare_constants, declare_parameters, declare_statement
+from smem_lsp.semantics.local_declarations import (
+    declare_constants,
+    declare_parameters,
+    declare_types,
+    declare_using,
+)
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import Array, Enum, Pointer, Scalar, Storage, Type, is_struct
@@ -240,27 +245,17 @@ def _walk(
     function: Function, node: tree.Statement, scope: Scope
 ) -> Iterator[tuple[tree.Declaration, int, Scope]]:
     body = function.body
-    match node:
-        case tree.Block():
-            inner = scope.child()
-            for statement in node.statements:
-                yield from _walk(function, statement, inner)
-        case tree.If():
-            yield from _walk(function, node.then, scope)
-            if node.otherwise is not None:
-                yield from _walk(function, node.otherwise, scope)
-        case tree.For() | tree.While() | tree.DoWhile() | tree.Switch():
-            yield from _walk(function, node.body, scope.child())
-        case tree.Empty():
-            if body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
-                declare_statement(body, node.lo, node.hi, scope)
-        case tree.DeclarationStatement():
-            declaration = body.chunk("declaration", node.chunk)
-            if not isinstance(declaration, tree.Declaration):
-                return
-            if "typedef" in declaration.words or "{}" in declaration.words:
-                declare_statement(body, node.chunk[0], node.hi, scope)
-            else:
-                declare_constants(declaration, scope)
-            if CUDA.shared in declaration.words:
-                yield declaration, node.chunk[0], scope
+    if isinstance(node, tree.Block | tree.For | tree.While | tree.DoWhile | tree.Switch):
+        scope = scope.child()
+    for each in tree.inside(node):
+        yield from _walk(function, each, scope)
+    if isinstance(node, tree.Empty):
+        declare_using(body, node, scope)
+    elif isinstance(node, tree.DeclarationStatement):
+        declaration = body.chunk("declaration", node.chunk)
+        if not isinstance(declaration, tree.Declaration):
+            return
+        if not declare_types(declaration, body, node.chunk, scope):
+            declare_constants(declaration, scope)
+        if CUDA.shared in declaration.words:
+            yield declaration, node.chunk[0], scope

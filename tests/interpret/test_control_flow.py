@@ -31,7 +31,7 @@ class _Tracer(Interpreter[_Trace, str]):
 
     def __init__(self, function: Function) -> None:
         super().__init__()
-        self.frame = Frame(function)
+        self.frame = Frame(function.body)
         self.ended: list[_Trace] = []
 
     def joined(self, paths: Iterable[_Trace]) -> list[_Trace]:
@@ -72,7 +72,7 @@ class _Tracer(Interpreter[_Trace, str]):
 
     def turns(self, paths: list[_Trace], loop: Loop) -> list[_Trace]:
         begun, after = (paths, []) if loop.once else self.goes_on(paths, loop)
-        ended, left = self.turn(begun, loop.body)
+        ended, left = self.turn(begun, loop)
         return self.joined([*after, *left, *([] if loop.endless else ended)])
 
     def selected(
@@ -80,21 +80,12 @@ class _Tracer(Interpreter[_Trace, str]):
     ) -> list[_Trace]:
         return self.either(paths)
 
-    def selected_inside(self, paths: list[_Trace], node: tree.Switch) -> list[_Trace]:
-        raise TooMuch
-
     def handled(self, paths: list[_Trace], node: tree.Try, handler: tree.Statement) -> list[_Trace]:
         return self.statement(paths, handler)
 
     def returned(self, paths: list[_Trace], node: tree.JumpStatement) -> None:
         self._gone(paths, 1)
         self.ended += paths
-
-    def jumped_back(self) -> None:
-        raise TooMuch
-
-    def unparsed(self, paths: list[_Trace], lo: int, hi: int) -> None:
-        raise TooMuch
 
     def constant(self, condition: tree.Expr) -> int | None:
         return int(condition.text) if isinstance(condition, tree.Number) else None
@@ -123,8 +114,9 @@ def traces(statements: str) -> set[str]:
         ("if (int x = c()) return; b();", {"intx ~x", "intx ~x b"}),
         ("while (c()) { int x; if (d()) break; a(); } b();", {"c b", "c intx d ~x b", "c intx d a ~x b"}),
         ("do { int x; if (c()) continue; a(); } while (0); b();", {"intx c ~x b", "intx c a ~x b"}),
-        ("for (int i; c(); ++i) a(); b();", {"inti c a ~i b", "inti c ~i b"}),
+        ("for (int i; c(); ++i) a(); b();", {"inti c a ++i ~i b", "inti c ~i b"}),
         ("for (;;) { if (c()) break; a(); } b();", {"c b"}),
+        ("for (; c(); d()) { if (e()) continue; a(); } b();", {"c b", "c e d b", "c e a d b"}),
         ("while (1) a(); b();", set()),
         ("for (;;) { if (c()) break; STOP(); } b();", {"b", "c b", "c STOP b"}),
         ("while (1) { if (c()) STOP(); } b();", {"b", "c b", "c STOP b"}),

@@ -73,6 +73,13 @@ def test_what_is_left_where_a_comparison_holds(name: str) -> None:
 def test_what_has_no_bounds_keeps_none() -> None:
     for name in ("+", "*", "|", "^", "<<"):
         assert of_two(name, (0, INFINITE), (1, 3))[1] >= INFINITE
+    for name in ("+", "-"):
+        for n in (-3, 3):
+            assert of_two(name, (0, INFINITE), (n, n)) == ((n if name == "+" else -n), INFINITE)
+            assert of_two(name, (-INFINITE, 0), (n, n)) == (-INFINITE, (n if name == "+" else -n))
+    assert of_two("-", (5, 5), (0, INFINITE)) == (-INFINITE, 5) == narrowed(ANY, "<=", (0, 5))
+    assert narrowed(ANY, "<", (0, INFINITE)) == narrowed(ANY, ">", (-INFINITE, 0)) == of_one("~", ANY) == ANY
+    assert of_two(">>", ANY, (1, 2), signed=True) == ANY
     assert of_two("/", ANY, (2, 2)) == of_two("/", (-4, 4), (0, 2)) == ANY
     assert of_two("/", (0, INFINITE), (2, 2)) == (0, INFINITE)
     assert of_two("%", (0, INFINITE), (4, 4)) == (0, 3) == of_two("&", ANY, (3, 3))

@@ -106,6 +106,28 @@ def test_what_a_function_gives(text: str, block: str, equalities: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("tuple_size", "known"),
+    [
+        ("", True),
+        ("namespace std { template <class T> struct tuple_size; }", True),
+        ("namespace std { template <> struct tuple_size<Other> { static const int value = 2; }; }", True),
+        ("namespace std { template <> struct tuple_size<L> { static const int value = 2; }; }", False),
+        (
+            "using M = L; namespace std { template <> struct tuple_size<M> { static const int value = 2; }; }",
+            False,
+        ),
+        ("namespace std { template <class T> struct tuple_size<T> { static const int value = 2; }; }", False),
+        ("template <> struct std::tuple_size<L> { static const int value = 2; };", False),
+    ],
+)
+def test_what_get_tells_of_a_class_is_not_a_member_of_it(tuple_size: str, known: bool) -> None:
+    config = "struct L { int g; int b; }; L config(int n) { L l; l.g = n; l.b = 64; return l; } "
+    (site,) = sites(config + tuple_size + GO + "{ auto [g, b] = config(n); k<<<g, b>>>(d, n); }")
+
+    assert site.block == ((64, 1, 1) if known else None)
+
+
+@pytest.mark.parametrize(
     "config",
     [
         "void config(int n, int& b) { if (n > 64) b = 128; else b = 64; }",

@@ -862,13 +862,18 @@ def test_lambdas_that_are_called_where_they_stand_run_once() -> None:
             {"128"},
         ),
         ("int t = 64; for (;;) { if (b) { t = 128; break; } } k<<<1, t>>>(d, n, m);", {"128"}),
-        ("for (;;) { act(); } k<<<1, 64>>>(d, n, m);", set()),
-        ("do { act(); } while (true); k<<<1, 64>>>(d, n, m);", set()),
+        ("for (;;) { printf(name); } k<<<1, 64>>>(d, n, m);", set()),
+        ("do { ++n; } while (true); k<<<1, 64>>>(d, n, m);", set()),
+        ("for (;;) { std::act(); } k<<<1, 64>>>(d, n, m);", set()),
+        ("for (;;) { if (act()) ++n; } k<<<1, 64>>>(d, n, m);", set()),
+        ("for (;;) { act(); } k<<<1, 64>>>(d, n, m);", {"64"}),  # may be a macro that breaks
+        ("do { act(); } while (true); k<<<1, 64>>>(d, n, m);", {"64"}),
         ("switch (int t = n; t) { case 64: k<<<1, t>>>(d, n, m); }", {"64"}),
         ("if (b) goto in; return; { in: k<<<1, 64>>>(d, n, m); }", {"64"}),
         ("if (b) goto in; return; if (n) { act(); } else { in: k<<<1, 64>>>(d, n, m); }", {"64"}),
         ("int t = 64; while (int t = n) { act(); } k<<<1, t>>>(d, n, m);", {"64"}),
         ("for (; int t = n;) k<<<1, t>>>(d, n, m);", {"n"}),
+        ("auto go = [&](int t) { k<<<1, t>>>(d, n, m); }; for (int i = 0; i < n; go(64)) ++i;", {"64"}),
     ],
 )
 def test_jumps_and_the_ends_of_loops(statements: str, blocks: set[str]) -> None:

@@ -54,6 +54,22 @@ def test_a_pointer_that_many_branches_set() -> None:
     assert blocks(text) == every(*range(1, 9))
 
 
+@pytest.mark.parametrize(
+    "launch",
+    [
+        "F f = k<1>; void go(float* d) { f<<<1, 128>>>(d); }",
+        "F f = k<1>; void go(float* d) { ((F)f)<<<1, 128>>>(d); }",
+        "F f = k<1>; void go(float* d, void** a) { cudaLaunchKernel((void*)f, 1, 128, a, 0, 0); }",
+        "namespace n { extern F f; } void go(float* d) { n::f<<<1, 128>>>(d); }",
+        "struct H { F f; void go(float* d); }; void H::go(float* d) { f<<<1, 128>>>(d); }",
+    ],
+)
+def test_a_pointer_that_is_not_local_may_be_of_any_kernel(launch: str) -> None:
+    known = "typedef void (*F)(float*); void first(float* d, F* g) { k<1><<<1, 1>>>(d); *g = k<1>; } "
+
+    assert {name: set(found) for name, found in blocks(known + launch).items()} == {"k<1>": {(1, 1, 1), None}}
+
+
 TABLE = "constexpr auto table = std::array{k<1>, k<2>, k<3>, k<4>};\n"
 
 

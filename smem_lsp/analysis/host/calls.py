@@ -35,13 +35,13 @@ class Calls(Expressions):
             api = api_of(name, self.dialect)
             if api is not None:
                 outcome = self._api(state, expr, name, api)
-                self.outcomes[self.tokens(expr)] = outcome
+                self.outcomes[self.frame.at(expr)] = outcome
                 return outcome
             if name in endings():
                 self.dead = True
                 return None
             if "atomic" in name:  # somebody else may access it at the same time
-                self.unread(state, *self.tokens(expr))
+                self.unread(state, *self.frame.at(expr))
                 return None
             return self._named(state, expr, name, callee.text.removesuffix(name))
         if isinstance(callee, tree.Member):
@@ -133,7 +133,7 @@ class Calls(Expressions):
     def _api(self, state: State, expr: tree.Call, name: str, api: Api) -> Outcome:
         """A call of the API."""
         values = [self.value(state, argument) for argument in expr.arguments]
-        call = ApiCall(expr, name, api, values, self.tokens(expr))
+        call = ApiCall(expr, name, api, values, self.frame.at(expr))
         self._lent(state, call)
         if api.does == "launch":
             self._launched(state, call)
@@ -389,7 +389,7 @@ class Calls(Expressions):
             state.ordered(stream, self.blocking) if by_stream else state.done,
             self.things.used,
             self.around,
-            None if where is None else self.tokens(where),
+            None if where is None else self.frame.at(where),
             by_stream,
             self.spelled_here,
         )
@@ -415,12 +415,12 @@ class Calls(Expressions):
         stream = self.stream(state, configured[3] if where is not None else None, where)
         name = expr.callee.text.rpartition("::")[2] if isinstance(expr.callee, tree.Name) else None
         values = [self.value(state, each) for each in expr.arguments]
-        self._runs_kernel(state, name, values, stream, where, self.tokens(expr))
+        self._runs_kernel(state, name, values, stream, where, self.frame.at(expr))
 
     def _launched(self, state: State, call: ApiCall) -> None:
         """A launch by a call of the API."""
         api, values = call.api, call.values
-        function = call.argument(0 if api.stream is not None else 1)
+        function = tree.uncast(call.argument(0 if api.stream is not None else 1))
         given: list[Value | Address] = []
         if api.stream is not None:
             value = values[api.stream] if api.stream < len(values) else None
@@ -433,8 +433,6 @@ class Calls(Expressions):
             holder = self.find(array.text) if isinstance(array, tree.Name) else None
             if holder is not None:
                 given = [state.values.get(each.number) for each in holder.points]
-        while isinstance(function, tree.Cast):
-            function = function.operand
         if isinstance(function, tree.Unary):
             function = function.operand
         kernel = function.text.rpartition("::")[2] if isinstance(function, tree.Name) else None

@@ -83,7 +83,7 @@ class Conditions(Calls):
         if known is not None:
             return self._is(state, known, truth, leaving=leaving)
         self._mentions(state, expr, leaving=leaving)
-        lo, hi = self.tokens(expr)
+        lo, hi = self.frame.at(expr)
         return self._guess(state, " ".join(self.frame.body.tokens.texts[lo:hi]), truth)
 
     def _guess(self, state: State, text: str, truth: bool) -> bool:
@@ -121,10 +121,9 @@ class Conditions(Calls):
             return expr.text == "NULL" or expr.text.rpartition("::")[2] in SUCCESS
         return isinstance(expr, tree.Number) and expr.text in ("0", "nullptr")
 
-    def _known(self, state: State, expr: tree.Expr) -> Value:
+    def _known(self, state: State, expr: tree.Expr | None) -> Value:
         """What is known of the operand of a comparison. It has been run already."""
-        while isinstance(expr, tree.Cast):
-            expr = expr.operand
+        expr = tree.uncast(expr)
         if isinstance(expr, tree.Name):
             variable = self.find(expr.text)
             return None if variable is None else state.values.get(variable.number)
@@ -133,7 +132,7 @@ class Conditions(Calls):
         if isinstance(expr, tree.Assign) and expr.operator == "=":
             return self._known(state, expr.value)
         if isinstance(expr, tree.Call):
-            return self.outcomes.get(self.tokens(expr))
+            return self.outcomes.get(self.frame.at(expr))
         return None
 
     def _is(self, state: State, value: Value, truth: bool, *, leaving: bool) -> bool:
@@ -164,7 +163,7 @@ class Conditions(Calls):
 
     def _mentions(self, state: State, expr: tree.Expr, *, leaving: bool) -> None:
         """A condition that is worked out from errors in a way that is not seen through."""
-        self._mentions_within(state, self.tokens(expr), leaving=leaving)
+        self._mentions_within(state, self.frame.at(expr), leaving=leaving)
 
     def _mentions_within(self, state: State, place: Tokens, *, leaving: bool) -> None:
         lo, hi = place

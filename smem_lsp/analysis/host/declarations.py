@@ -159,7 +159,7 @@ class Declarations(Conditions):
         wants = PLACE if bound else NUMBER if number else VALUE
         if _is_atomic(declared.words):
             for state in states:
-                self.unread(state, self.frame.base + declared.lo, self.frame.base + declared.hi)
+                self.unread(state, *self.frame.at(declared))
             initializer = None
         values: list[Value | Address] = []
         if initializer is not None and not isinstance(initializer, tree.Braces):
@@ -174,7 +174,7 @@ class Declarations(Conditions):
             values = self._listed(
                 states, variable, declarator, initializer, PLACE if variable.ends else wants
             )
-        place = self.frame.base + declarator.lo, self.frame.base + declarator.hi
+        place = self.frame.at(declarator)
         for state, value in zip(states, values):
             self._begins_with(state, variable, value, place)
         if variable.ends:
@@ -214,9 +214,7 @@ class Declarations(Conditions):
         ):  # void* arguments[] = {&p, &n}
             points: list[Variable] = []
             for item in braces.items:
-                inner: tree.Expr = item
-                while isinstance(inner, tree.Cast):
-                    inner = inner.operand
+                inner = tree.uncast(item)
                 named = isinstance(inner, tree.Unary) and inner.operator == "&"
                 found = (
                     self.find(inner.operand.text)
@@ -266,8 +264,7 @@ def _is_atomic(words: Iterable[str]) -> bool:
 
 def _makes_array(expr: tree.Expr | None) -> bool:
     """``new T[n]``, ``malloc(n)``"""
-    while isinstance(expr, tree.Cast):
-        expr = expr.operand
+    expr = tree.uncast(expr)
     if isinstance(expr, tree.Call) and isinstance(expr.callee, tree.Name):
         return expr.callee.text.rpartition("::")[2] in ("malloc", "calloc")
     return isinstance(expr, tree.Opaque) and expr.kind == "new"

@@ -45,7 +45,7 @@ class Expressions(Places):
     def value(self, state: State, expr: tree.Expr) -> Value | Address:
         """Run an expression. Raises TooMuch."""
         wants, self.wants = self.wants, VALUE
-        if isinstance(expr, _LARGE) and not self.alive(self.frame.base + expr.lo, self.frame.base + expr.hi):
+        if isinstance(expr, _LARGE) and not self.alive(*self.frame.at(expr)):
             return None
         self.steps += 1
         if self.steps > MOST_STEPS or self.level >= MOST_LEVELS:
@@ -86,7 +86,7 @@ class Expressions(Places):
                 for item in expr.items:
                     self.leave(state, self.value(state, item))
             case tree.Lambda():
-                self.unread(state, *self.tokens(expr))
+                self.unread(state, *self.frame.at(expr))
             case tree.Opaque():
                 for operand in expr.operands:
                     value = self.value(state, operand)
@@ -101,7 +101,7 @@ class Expressions(Places):
         if self.common is not None:
             state.chosen(self.common)
         before = state.copy()
-        self.frame.conditions.append(self.tokens(expr))
+        self.frame.conditions.append(self.frame.at(expr))
         value = self.wanted(state, expr, wants)
         self.frame.conditions.pop()
         if before.key != state.key or self.dead:
@@ -229,7 +229,7 @@ class Expressions(Places):
                 value = None
             elif isinstance(value, Null) and not variable.nullable:
                 value = None
-            self.put(state, variable, value, self.tokens(expr))
+            self.put(state, variable, value, self.frame.at(expr))
             return value
         if isinstance(target, tree.Member) and isinstance(target.base, tree.Name):
             holder = self.find(target.base.text)
@@ -279,7 +279,7 @@ class Expressions(Places):
     def _cast(self, state: State, expr: tree.Cast) -> Value | Address:
         words = expr.type.words
         if any("atomic" in word for word in words):
-            self.unread(state, *self.tokens(expr))
+            self.unread(state, *self.frame.at(expr))
             return None
         bound = "&" in expr.type.pointers or "&&" in expr.type.pointers or words == ["void"]
         value = self.wanted(state, expr.operand, PLACE if bound else VALUE)

@@ -69,7 +69,8 @@ class Resources(Interpreter[State, Variable]):
 
     def __init__(self, function: Function, callees: Callees, *, per_thread: bool) -> None:
         super().__init__()
-        self.frame = Frame(function)
+        self.function = function
+        self.frame = Frame(function.body)
         self.callees = callees
         self.dialect = callees.dialect
         self.default = PER_THREAD if per_thread else DEFAULT
@@ -103,11 +104,8 @@ class Resources(Interpreter[State, Variable]):
             found = found.target
         return found
 
-    def tokens(self, expr: tree.Expr) -> Tokens:
-        return self.frame.base + expr.lo, self.frame.base + expr.hi
-
     def text(self, expr: tree.Expr) -> str:
-        texts = self.frame.body.tokens.texts[self.frame.base + expr.lo : self.frame.base + expr.hi]
+        texts = self.frame.body.tokens.texts[slice(*self.frame.at(expr))]
         return "".join(texts) if len(texts) < 8 else "…"
 
     def leave(self, state: State, value: Value | Address) -> None:
@@ -127,7 +125,7 @@ class Resources(Interpreter[State, Variable]):
 
     def path(self, expr: tree.Expr) -> Variable:
         """What ``result.error`` means, as if it were a variable."""
-        text = " ".join(self.frame.body.tokens.texts[slice(*self.tokens(expr))])
+        text = " ".join(self.frame.body.tokens.texts[slice(*self.frame.at(expr))])
         variable = self.paths.get(text)
         if variable is None:
             variable = self.paths[text] = Variable(-2 - len(self.paths), text)
@@ -222,7 +220,7 @@ class Resources(Interpreter[State, Variable]):
         if isinstance(value, Ref) and expr is not None:
             thing = self.things[value.made]
             if thing.kind not in POINTERS and not thing.several and value.made in state.status:
-                self.evidence.gone(thing, self.tokens(expr), state, self.around)
+                self.evidence.gone(thing, self.frame.at(expr), state, self.around)
 
     def touch(self, state: State, value: Ref, expr: tree.Expr, *, writes: bool) -> None:
         """The host accesses memory. Of several allocations it is not known which."""
@@ -231,7 +229,7 @@ class Resources(Interpreter[State, Variable]):
         if not followed or not value.exact or state.capturing:
             return
         self.evidence.touched(
-            thing, self.tokens(expr), writes, state, self.things.used, self.spelled_here, self.around
+            thing, self.frame.at(expr), writes, state, self.things.used, self.spelled_here, self.around
         )
 
     def global_variable(self, state: State, name: str) -> int:

@@ -10,12 +10,12 @@ from smem_lsp.analysis.host.api import api_of, handle_types, words_of_lifetimes
 from smem_lsp.analysis.host.callees import is_plain, is_plain_method
 from smem_lsp.analysis.host.frame import Resources
 from smem_lsp.source import checkpoint
+from smem_lsp.syntax.brackets import template_name
 from smem_lsp.syntax.host_functions import endings
 
 # what stands before a name that is declared
 _TYPES = frozenset(("NAME", "TYPE", "QUALIFIER", "STAR", "AMP", "AND_AND", "GT"))
 _OPENS = frozenset(("LP", "LC", "COLON"))
-_ENDS_ARGUMENTS = frozenset(("SEMI", "LC", "RC", "EQ"))
 
 
 class Places(Resources):
@@ -42,7 +42,7 @@ class Places(Resources):
     def places(self) -> Sequence[int]:
         """Tokens that may do anything that is followed."""
         tokens = self.frame.body.tokens
-        words = self._of_api | (endings() & self.frame.function.definition.body_words) | self.followed
+        words = self._of_api | (endings() & self.frame.body.definition.body_words) | self.followed
         return [
             i
             for i, (kind, text) in enumerate(zip(tokens.kinds, tokens.texts))
@@ -51,7 +51,7 @@ class Places(Resources):
 
     @cached_property
     def _of_api(self) -> frozenset[str]:
-        words = self.frame.function.definition.body_words
+        words = self.frame.body.definition.body_words
         return frozenset(word for word in words if api_of(word, self.dialect) is not None)
 
     @cached_property
@@ -76,7 +76,7 @@ class Places(Resources):
                 return True
             return opened > 0 and kinds[opened - 1] in ("NAME", "RB", "RP")
         if before in ("GT", "SHIFT"):
-            at = _template_name(kinds, at)
+            at = template_name(kinds, texts, at)
         if at < 0 or kinds[at] != "NAME":
             return False
         name = texts[at]
@@ -106,7 +106,7 @@ class Places(Resources):
         """Names that stand beside a call of the API that makes or releases something, and what is made from them."""
         lifetimes = words_of_lifetimes(self.dialect)
         handles = handle_types(self.dialect)
-        names = set(self.callees.managed.keys() & self.frame.function.definition.body_words)
+        names = set(self.callees.managed.keys() & self.frame.body.definition.body_words)
         rest: list[tuple[set[str], set[str]]] = []
         for targets, part in self._parts():
             checkpoint()
@@ -127,7 +127,7 @@ class Places(Resources):
 
     def _parts(self) -> Iterator[tuple[set[str], set[str]]]:
         """Of what statements consist of: (names that may get a value there, names in it)."""
-        kinds, texts = self.frame.function.definition.body.kinds, self.frame.function.definition.body.texts
+        kinds, texts = self.frame.body.definition.body.kinds, self.frame.body.definition.body.texts
         depth = 0
         written: set[str] = set()
         targets: set[str] = set()
@@ -157,22 +157,9 @@ class Places(Resources):
 
     def _inside(self, opened: int) -> set[str]:
         """Names between the brace at token ``opened`` and its partner."""
-        kinds, texts = self.frame.function.definition.body.kinds, self.frame.function.definition.body.texts
+        kinds, texts = self.frame.body.definition.body.kinds, self.frame.body.definition.body.texts
         closed = max(opened, self.frame.body.ahead.partner[opened])
         return {texts[i] for i in range(opened, closed) if kinds[i] == "NAME"}
-
-
-def _template_name(kinds: Sequence[str], at: int) -> int:
-    """The name before the arguments that ``>`` at token ``at`` ends; -1 if it can only compare."""
-    depth = inside = 0
-    while at > 0 and kinds[at] not in _ENDS_ARGUMENTS and inside >= 0:
-        inside += (kinds[at] == "RP") - (kinds[at] == "LP")
-        if not inside:
-            depth += {"GT": 1, "SHIFT": 2, "LT": -1}.get(kinds[at], 0)
-        at -= 1
-        if depth <= 0:
-            return at
-    return -1
 
 
 def _within(places: Sequence[int], lo: int, hi: int) -> bool:

@@ -25,10 +25,10 @@ class Statements(Declarations):
 
     def run(self) -> None:
         """Walk the function. Raises TooMuch where it is not followed."""
-        definition = self.frame.function.definition
+        definition = self.frame.body.definition
         written = definition.tokens.texts[: definition.island.name]
         self.refers = "&" in written or "decltype" in written  # it may return a reference
-        for declared in self.frame.function.parameters or ():
+        for declared in self.function.parameters or ():
             for declarator in declared.declarators:
                 if declarator.name:
                     self._variable(declared, declarator, owned=False)
@@ -76,25 +76,17 @@ class Statements(Declarations):
                 if ends and variable.ends:
                     state.wait_all()
 
-    def jumped_back(self) -> None:
-        raise TooMuch
-
     def returned(self, paths: list[State], node: tree.JumpStatement) -> None:
         statement = self.around
         if node.chunk is not None and self.relevant(*node.chunk):
-            start = tree.value_start(self.frame.body.tokens.kinds, node.chunk)
-            parsed = self.frame.body.chunk(start, node.chunk)
+            parsed = self.given_back(node)
             if parsed is None:
                 raise TooMuch
             self.frame.base = node.chunk[0]
             self.common = common_to(paths)
-            wants = PLACE if self.refers else VALUE
-            for state in paths:
-                self.dead = False
-                self.leave(state, self.wanted(state, parsed, wants))
-            paths = [*paths, *self.forks]
-            self.forks = []
-            self.dead = False
+            paths, values = self.on_paths(paths, parsed, PLACE if self.refers else VALUE)
+            for state, value in zip(paths, values):
+                self.leave(state, value)
         written = min(self.frame.body.tokens.offsets[node.lo : node.hi]) >= 0
         self.around = statement
         muted, self.evidence.muted = self.evidence.muted, self.evidence.muted or not written
@@ -180,9 +172,6 @@ class Statements(Declarations):
     ) -> list[State]:
         return self.either(paths)
 
-    def selected_inside(self, paths: list[State], node: tree.Switch) -> list[State]:
-        raise TooMuch
-
     def handled(self, paths: list[State], node: tree.Try, handler: tree.Statement) -> list[State]:
         """What happens in a handler is not known: nothing is said of it, and no path comes out of it."""
         muted, self.evidence.muted = self.evidence.muted, True
@@ -204,7 +193,7 @@ class Statements(Declarations):
             count = self._elements(loop.parsed)
         self.frame.base = base
         if count == 1:
-            return self.once(paths, loop.body)
+            return self.once(paths, loop)
         conditions, self.frame.conditions = self.frame.conditions, []
         after = self._all_turns(paths, loop, once=loop.once or count > 1)
         self.frame.conditions = conditions
@@ -235,7 +224,6 @@ class Statements(Declarations):
     def _all_turns(self, states: list[State], loop: Loop, *, once: bool) -> list[State]:
         """Any number of turns of a loop, until no turn shows anything new. ``once``: at least one. The body is run on
         all paths that a turn may begin with: a choice in it is one among all of them."""
-        step = loop.parsed.step if isinstance(loop.parsed, tree.ForHead) else None
         after: list[State] = []
         turns: dict[tuple[object, ...], State] = {}
         asked = [] if once else states
@@ -252,10 +240,8 @@ class Statements(Declarations):
             turns |= {state.key: state for state in new}
             if len(turns) > _MOST_STATES:
                 raise TooMuch
-            asked, left = self.turn([state.copy() for state in turns.values()], loop.body)
+            asked, left = self.turn([state.copy() for state in turns.values()], loop)
             after += left
-            if step is not None:
-                asked = self.parsed(asked, step, loop.head)
             entered = []
         raise TooMuch
 

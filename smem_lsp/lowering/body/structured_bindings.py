@@ -21,6 +21,7 @@ from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.entities import UNKNOWN, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
+from smem_lsp.semantics.tuples import may_be_tuple
 from smem_lsp.semantics.types import Array, Record, plain_type
 from smem_lsp.syntax import tree
 
@@ -83,7 +84,7 @@ def _bound_class(ctx: Context, initializer: tree.Expr, scope: LocalScope) -> Rec
     """The class whose members get names; None: not known, as where somebody has made it a tuple, whose parts its
     ``get<0>()`` may bind ([dcl.struct.bind]/4)."""
     record = objects.followed(expression_types.of(ctx, initializer, scope))
-    if record is None or not ctx.at.unit.says("tuple_size"):
+    if record is None or not may_be_tuple(record, scope.constant_scope()):
         return record
     what = Cause(CauseKind.BOUND_PARTS, names=(special_members.class_name(record),))
     implicit_calls.note(ctx, what, initializer)
