@@ -22,6 +22,12 @@ def island_name(symbol: str) -> str:
     return "operator" if symbol in _CALLED_AS_OPERATOR else symbol
 
 
+def operator_name(function: Function) -> str:
+    """``operator+``, as it is declared; "": the definition of a function with another name."""
+    symbol = symbol_of(function)
+    return f"operator{symbol}" if symbol else ""
+
+
 def symbol_of(function: Function) -> str:
     """``+`` of ``operator+``, ``()`` of the call operator; "": the definition of a function with a name."""
     definition = function.definition

@@ -119,8 +119,7 @@ def made_for(functions: Iterable[Function], count: int) -> list[Function]:
 
 def _perhaps(function: Function, count: int) -> Function | None:
     needed = sum(not each.pack and not _is_optional(each) for each in function_parameters(function) or ())
-    taken = has_pack(function) or by_ellipsis(function, count)
-    return function if taken and needed <= count else None
+    return function if is_open_ended(function, count) and needed <= count else None
 
 
 def _is_optional(parameter: Parameter) -> bool:
@@ -137,6 +136,11 @@ def by_ellipsis(function: Function, count: int) -> bool:
     kinds = [each for each in function.definition.parameters.kinds if each not in ("LP", "RP")]
     given = sum(not each.pack for each in function_parameters(function) or ())
     return kinds[-1:] == ["ELLIPSIS"] and count > given and pack_of(function) is None
+
+
+def is_open_ended(function: Function, count: int) -> bool:
+    """Does it take some of so many arguments by a pack that is not written out, or by an ellipsis?"""
+    return has_pack(function) or by_ellipsis(function, count)
 
 
 Identity = tuple[Definition, tuple[str, ...]]

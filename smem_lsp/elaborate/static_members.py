@@ -88,7 +88,7 @@ def defined_outside_of(
         if function is None:
             return []
         found.append(function)
-    left = left_by_type(site, [f for f in found if takes(f, len(arguments))], arguments, of_one_class=True)
+    left = left_by_type(site, [f for f in found if takes(f, len(arguments))], arguments, of_one_set=True)
     if len(left) != 1 or len(left[0].body.tokens) > MAX_TOKENS:
         return []
     return [Callee(left[0], record.scope, arguments_of_class(record, left[0]) or None)]

@@ -297,7 +297,7 @@ def fitting(
     spelled = name.arguments[-1] if name.arguments else None
     explicit = None if spelled is None else [scope.constant_scope().argument(each) for each in spelled]
     left = overloads.by_type(
-        ctx, functions, call, scope, of_one_class=True, implied=implied, explicit=explicit
+        ctx, functions, call, scope, of_one_set=True, implied=implied, explicit=explicit
     )
     return [m for m in taking if m.function in left]
 

@@ -81,14 +81,14 @@ def by_type(
     expr: tree.Call,
     scope: LocalScope,
     *,
-    of_one_class: bool = False,
+    of_one_set: bool = False,
     implied: Given | None = None,
     explicit: Sequence[Argument] | None = None,
 ) -> list[Function]:
     """Without the overloads that the arguments of a call rule out, as in ``left_by_type``."""
     arguments = _arguments(ctx, expr, scope)
     return left_by_type(
-        site(ctx, expr), found, arguments, of_one_class=of_one_class, implied=implied, explicit=explicit
+        site(ctx, expr), found, arguments, of_one_set=of_one_set, implied=implied, explicit=explicit
     )
 
 
