@@ -38,18 +38,22 @@ def left_by_type(
     explicit: Sequence[Argument] | None = None,
     perhaps: Sequence[Function] = (),
     free: Sequence[Function] = (),
+    around: Sequence[tuple[Function, Scope]] = (),
 ) -> list[Function]:
     """Without the overloads that the arguments rule out ([over.match.viable]); one that fits best takes all. Where what
-    is left are several, which of them is called is not known. ``of_one_set``: all of them compete for the call; ``implied``: the object that they are called of; ``explicit``: template arguments that the call spells;
-    ``perhaps`` and ``free``: as in ``Call``."""
+    is left are several, which of them is called is not known. ``of_one_set``: all of them compete for the call;
+    ``implied``: the object that they are called of; ``explicit``: template arguments that the call spells;
+    ``perhaps``, ``free`` and ``around``: as in ``Call``."""
+    if not found:
+        return found
     spelled = None if explicit is None else tuple(explicit)
-    of_free = frozenset(map(identity, free))
-    if len(found) == 1 and not of_free:
+    homes = tuple((identity(function), scope) for function, scope in around)
+    if len(found) == 1 and not free:
         found = [each for each in found if not by_ellipsis(each, len(arguments))]
-        only = Call(arguments.typed, explicit=spelled)
+        only = Call(arguments.typed, explicit=spelled, around=homes)
         return [each for each in found if is_viable(site.top, each, only)]
-    unsure = frozenset(map(identity, perhaps))
-    call = Call(arguments.given, implied, of_free, spelled, unsure)
+    of_free, unsure = (frozenset(map(identity, each)) for each in (free, perhaps))
+    call = Call(arguments.given, implied, of_free, spelled, unsure, homes)
     key = tuple(map(identity, found)), call, of_one_set
     work = partial(_left, site, found, call, of_one_set)
     left = [found[at] for at in _LEFT.once(site.top.state.store, key, work)]
@@ -127,7 +131,8 @@ def _is_better(top: Scope, one: Function, other: Function, call: Call) -> bool:
     if not is_template(one) or not is_template(other):
         return is_template(other) and not is_template(one)
     heads = [
-        (list(each.parameters or ())[: len(call.arguments)], template_parameters(each)) for each in (one, other)
+        (list(each.parameters or ())[: len(call.arguments)], template_parameters(each))
+        for each in (one, other)
     ]
     packs = [each.definition.island.of_pack for each in (one, other)]
     return more_special(*heads) is True or (packs == [False, True] and are_alike(*heads))

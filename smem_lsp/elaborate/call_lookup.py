@@ -22,12 +22,12 @@ from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, S
 from smem_lsp.semantics.entities import Functions, Namespace, Template
 from smem_lsp.semantics.function_scope import qualifiers_of
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.semantics.types import Record
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
+
 
 @record
 class Found:
@@ -203,9 +203,7 @@ def _beside_arguments(site: Site, brought: Associated, name: str) -> Iterator[_S
                 yield replace(each, sure=answer is True)
 
 
-def _by_arguments(
-    site: Site, function: Function, seen: Sequence[_Seen], brought: Associated
-) -> list[Found]:
+def _by_arguments(site: Site, function: Function, seen: Sequence[_Seen], brought: Associated) -> list[Found]:
     """A function, if it is declared among what is seen, or a class of the arguments makes it its friend. Each instance
     of a class template defines another one ([temp.friend]/5)."""
     found = _by_name(site, function, seen)

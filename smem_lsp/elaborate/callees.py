@@ -44,18 +44,18 @@ def candidates(site: Site, callee: tree.Name, arguments: Arguments, scope: Scope
     if _is_defined_elsewhere(site, name, named, callee, scope):
         return []
     found = looked_up(site, named, callee, arguments, scope)
-    around = class_of(callee, scope) if "::" in callee.text else found.record
-    if around is not None:
-        return _of_class(site, around, named, callee, arguments, scope)
+    owner = class_of(callee, scope) if "::" in callee.text else found.record
+    if owner is not None:
+        return _of_class(site, owner, named, callee, arguments, scope)
     made = [
         replace(each, function=function)
         for each in found.functions or ()
         for function in made_for([each.function], len(arguments))
     ]
     perhaps = [each.function for each in made if not each.sure]
-    left = _fitting(
-        site, [each.function for each in made], callee, arguments, scope, of_one_set=True, perhaps=perhaps
-    )
+    around = [(each.function, each.around) for each in made if each.around is not None]
+    functions = [each.function for each in made]
+    left = _fitting(site, functions, callee, arguments, scope, perhaps, around, of_one_set=True)
     if _are_too_many(left):
         return []
     kept = [each for each in made if each.function in left]
@@ -127,16 +127,18 @@ def _fitting(
     callee: tree.Name,
     arguments: Arguments,
     scope: Scope,
+    perhaps: Sequence[Function] = (),
+    around: Sequence[tuple[Function, Scope]] = (),
     *,
     of_one_set: bool = False,
-    perhaps: Sequence[Function] = (),
 ) -> list[Function]:
-    """Those that fit the template arguments and the types of the arguments of a call. ``perhaps``: those that the call
-    may not find."""
+    """Those that fit the template arguments and the types of the arguments of a call, as in ``left_by_type``."""
     spelled = callee.arguments[-1] if callee.arguments else None
     given = None if spelled is None else [scope.argument(each) for each in spelled]
     left = specialised(site, given, found, arguments, scope)
-    return left_by_type(site, left, arguments, of_one_set=of_one_set, explicit=given, perhaps=perhaps)
+    return left_by_type(
+        site, left, arguments, of_one_set=of_one_set, explicit=given, perhaps=perhaps, around=around
+    )
 
 
 def _are_all_defined(callee: tree.Name, scope: Scope) -> bool:

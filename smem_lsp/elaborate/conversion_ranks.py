@@ -11,12 +11,13 @@ from smem_lsp.elaborate.value_categories import Binding, Category, Given, prefer
 from smem_lsp.elaborate.viable_functions import Call
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.semantics.entities import is_open
-from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import (
     DOUBLE,
     FLOAT,
     INT,
+    VOID,
     Array,
     Pointer,
     Record,
@@ -39,9 +40,11 @@ def _rank(given: Type | None, wanted: Type | None) -> int | None:
     if isinstance(wanted, Record):
         if is_open(wanted):
             return None
-        if isinstance(given, Record) and wanted in with_bases(given):
-            return _DERIVED
-        return _MADE if is_number(given) else None
+        if isinstance(given, Record):
+            return _rank_of_object(given, wanted)
+        return _MADE if is_number(given) or isinstance(given, Pointer | Array) else None
+    if isinstance(wanted, Pointer) and isinstance(decayed(given), Pointer):
+        return _CONVERTED if wanted.target == VOID and _is_object(decayed(given)) else None
     if not (isinstance(given, Scalar) and isinstance(wanted, Scalar)):  # an enumeration, for one
         return None
     if not (is_number(given) and is_number(wanted)):
@@ -51,6 +54,20 @@ def _rank(given: Type | None, wanted: Type | None) -> int | None:
 
 
 _CONVERTED, _DERIVED, _MADE = 2, 3, 4
+
+
+def _is_object(kind: Type | None) -> bool:
+    """Is it an address of a number or an object of a class, not one of ``void``?"""
+    target = plain_type(kind.target) if isinstance(kind, Pointer) else None
+    return isinstance(target, Record) or is_number(target)
+
+
+def _rank_of_object(given: Record, wanted: Record) -> int | None:
+    parts = with_bases(given)
+    if wanted in parts:
+        return _DERIVED
+    known = not is_open(given) and all(None not in bases_of(each) for each in parts)
+    return _MADE if known else None
 
 
 @record
@@ -73,10 +90,10 @@ def order(given: Given, one: Asked, other: Asked) -> int | None:
         return 0 if one == other and one.type is not None else None
     if ranks[0] != ranks[1]:
         return ranks[0] - ranks[1]
-    if isinstance(one.type, Pointer | Array) and isinstance(other.type, Pointer | Array):
+    if isinstance(one.type, Pointer | Array) and isinstance(other.type, Pointer | Array) and not ranks[0]:
         return _less_qualified(given, one.constant, other.constant)
     if one.type != other.type:
-        return None if ranks[0] > _CONVERTED else 0
+        return None if ranks[0] > _CONVERTED or not isinstance(one.type, Scalar) else 0
     if one.binding is None or other.binding is None:
         return None
     return preferred(given, one.binding, other.binding)

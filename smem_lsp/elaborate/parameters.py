@@ -151,18 +151,25 @@ def identity(function: Function) -> Identity:
     return function.definition, function.scopes
 
 
-def parameter_types(function: Function, top: Scope) -> Sequence[Type | None]:
-    """Types of the parameters; None where a template parameter or something unknown stands in them."""
+def parameter_types(function: Function, top: Scope, around: Scope | None = None) -> Sequence[Type | None]:
+    """Types of the parameters; None where a template parameter or something unknown stands in them. ``around``: of the
+    class that defines it; None: its place in the file tells."""
     return _PARAMETER_TYPES.of(
-        top.state.store, identity(function), lambda: tuple(_types_of_parameters(function, top))
+        top.state.store,
+        (identity(function), around),
+        lambda: tuple(_types_of_parameters(function, top, around)),
     )
 
 
-_PARAMETER_TYPES = Query[Identity, Sequence[Type | None]]("types of the parameters of a function")
+_PARAMETER_TYPES = Query[tuple[Identity, Scope | None], Sequence[Type | None]](
+    "types of the parameters of a function"
+)
 
 
-def _types_of_parameters(function: Function, top: Scope) -> Iterator[Type | None]:
+def _types_of_parameters(function: Function, top: Scope, around: Scope | None) -> Iterator[Type | None]:
     where = function_scope(top, function)
+    if around is not None:
+        where = around.bind(dict.fromkeys(template_parameters(function)))
     own = template_parameters(function)
     for parameter in function_parameters(function) or ():
         checkpoint()

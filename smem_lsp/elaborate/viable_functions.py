@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from smem_lsp.elaborate.conversion_functions import may_convert
+from smem_lsp.elaborate.conversion_functions import may_be_operand, may_convert
 from smem_lsp.elaborate.deducible import may_be_deduced, may_fail
 from smem_lsp.elaborate.parameters import (
     Identity,
@@ -28,6 +28,7 @@ from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import (
     Array,
+    Enum,
     Pointer,
     Qualified,
     Record,
@@ -45,13 +46,15 @@ from smem_lsp.syntax.parse import Function
 class Call:
     """What a call hands to any of the functions that it may mean. ``implied``: the object that members are called of;
     None: there is none; ``free``: those that are no members, and take it as their first argument ([over.match.oper]);
-    ``explicit``: template arguments that the call spells; ``perhaps``: those that lookup may not find."""
+    ``explicit``: template arguments that the call spells; ``perhaps``: those that lookup may not find; ``around``: the
+    scopes of the classes that define some of them."""
 
     given: tuple[Given, ...]
     implied: Given | None = None
     free: frozenset[Identity] = frozenset()
     explicit: tuple[Argument, ...] | None = None
     perhaps: frozenset[Identity] = frozenset()
+    around: tuple[tuple[Identity, Scope], ...] = ()
 
     @property
     def arguments(self) -> tuple[Given, ...]:
@@ -60,8 +63,13 @@ class Call:
 
     def taken_by(self, top: Scope, function: Function) -> list[Taken]:
         """Each argument with the parameter that takes it, the object first."""
-        parameters = zip(parameter_types(function, top), function_parameters(function) or ())
-        if self.implied is None or identity(function) in self.free:
+        own = identity(function)
+        homes = {
+            scope for each, scope in self.around if each == own
+        }  # of several instances there are several
+        types = parameter_types(function, top, homes.pop() if len(homes) == 1 else None)
+        parameters = zip(types, function_parameters(function) or ())
+        if self.implied is None or own in self.free:
             return [Taken(given, *each) for given, each in zip(self.arguments, parameters)]
         return [
             Taken(self.implied),
@@ -119,9 +127,7 @@ def _answer(top: Scope, taken: Taken, function: Function, call: Call) -> bool | 
     return _surely_takes(given, taken.wanted, parameter, function, own) or None
 
 
-def _is_alike(
-    taken: Taken, function: Function, other: Taken, of: Function, own: Collection[str]
-) -> bool:
+def _is_alike(taken: Taken, function: Function, other: Taken, of: Function, own: Collection[str]) -> bool:
     """Do two functions take an argument by the same parameter?"""
     one, two = taken.parameter, other.parameter
     if one is None or two is None:
@@ -219,7 +225,9 @@ def _never(given: Type | None, wanted: Type | None) -> bool:
     if isinstance(wanted, Record) and given is not None:
         return _never_made(given, wanted)
     if isinstance(given, Record) and is_number(wanted):
-        return not _converts(given)
+        return not may_be_operand(given)
+    if isinstance(wanted, Enum):
+        return (isinstance(given, Enum) and given != wanted) or isinstance(given, Scalar | Pointer | Array)
     if isinstance(wanted, Pointer):
         return is_number(given) or _never_points(getattr(decayed(given), "target", None), wanted.target)
     vector = isinstance(wanted, Scalar) and wanted.name != "dim3" and vector_element(wanted.name) is not None
@@ -255,14 +263,3 @@ def _never_made(given: Type, wanted: Record) -> bool:
     if _may_be(given, wanted) or any(each.decl.body is None or None in bases_of(each) for each in parts):
         return False
     return not may_convert(given, wanted)
-
-
-def _converts(record: Record) -> bool:
-    """May a class have a conversion of its own, or inherit one?"""
-    decl = record.decl
-    lo, hi = decl.body or (0, 0)
-    behind = (decl.source.kinds[at + 1] for at in range(lo, hi - 1) if decl.source.texts[at] == "operator")
-    return decl.body is None or decl.bases is not None or any(kind in _TYPES for kind in behind)
-
-
-_TYPES = frozenset(("NAME", "TYPE", "QUALIFIER", "STORAGE", "SCOPE", "TYPENAME", "DECLTYPE"))

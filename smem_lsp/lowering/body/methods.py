@@ -296,9 +296,7 @@ def fitting(
     functions = [m.function for m in taking]
     spelled = name.arguments[-1] if name.arguments else None
     explicit = None if spelled is None else [scope.constant_scope().argument(each) for each in spelled]
-    left = overloads.by_type(
-        ctx, functions, call, scope, of_one_set=True, implied=implied, explicit=explicit
-    )
+    left = overloads.by_type(ctx, functions, call, scope, of_one_set=True, implied=implied, explicit=explicit)
     return [m for m in taking if m.function in left]
 
 
