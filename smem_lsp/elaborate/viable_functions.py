@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from smem_lsp.elaborate import substitution
 from smem_lsp.elaborate.conversion_functions import may_be_operand, may_convert
-from smem_lsp.elaborate.deducible import may_be_deduced, may_fail
+from smem_lsp.elaborate.deducible import may_be_deduced
 from smem_lsp.elaborate.parameters import (
     Identity,
     Parameter,
@@ -61,6 +62,12 @@ class Call:
         """All of them, the object first."""
         return self.given if self.implied is None else (self.implied, *self.given)
 
+    def home_of(self, function: Function) -> Scope | None:
+        """The scope of the class that defines a function, if it is known which instance does."""
+        own = identity(function)
+        homes = {scope for each, scope in self.around if each == own}
+        return homes.pop() if len(homes) == 1 else None
+
     def taken_by(self, top: Scope, function: Function) -> list[Taken]:
         """Each argument with the parameter that takes it, the object first."""
         own = identity(function)
@@ -93,7 +100,12 @@ def is_viable(top: Scope, function: Function, call: Call) -> bool:
     if any(_answer(top, each, function, call) is False for each in taken):
         return False
     kinds = [each.given.type for each in taken if each.parameter is not None]
-    return not is_template(function) or may_be_deduced(function, call.explicit or (), kinds, top)
+    if not is_template(function):
+        return True
+    explicit = call.explicit or ()
+    if not may_be_deduced(function, explicit, kinds, top):
+        return False
+    return substitution.succeeds(function, explicit, kinds, top, call.home_of(function)) is not False
 
 
 def is_certain(top: Scope, function: Function, call: Call, others: Sequence[Function]) -> bool:
@@ -102,8 +114,10 @@ def is_certain(top: Scope, function: Function, call: Call, others: Sequence[Func
     parameter that all of them have."""
     if identity(function) in call.perhaps or is_open_ended(function, len(call.given)):
         return False
-    if is_template(function) and may_fail(function):
-        return False
+    if is_template(function):
+        kinds = [each.given.type for each in call.taken_by(top, function) if each.parameter is not None]
+        if not substitution.succeeds(function, call.explicit or (), kinds, top, call.home_of(function)):
+            return False
     own = frozenset[str]() if call.explicit is not None else frozenset(template_parameters(function))
     theirs = [(each, call.taken_by(top, each)) for each in others]
     return all(
