@@ -19,24 +19,25 @@ from smem_lsp.elaborate.parameters import Identity, identity, is_friend, is_temp
 from smem_lsp.elaborate.signatures import declares, takes_as_many
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, Source, UsingDecl
-from smem_lsp.semantics.entities import Functions, Namespace, Template
+from smem_lsp.semantics.entities import Entity, Functions, Namespace, Template
 from smem_lsp.semantics.function_scope import qualifiers_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.parse import OTHER_FILE, Function
 
 
 @record
 class Found:
     """A function that a call may mean. ``around``: of a friend, the class that defines it; ``sure``: does lookup surely
-    find it?"""
+    find it? ``open``: nothing but a type that is not known may bring it."""
 
     function: Function
     around: Scope | None = None
     sure: bool = True
+    open: bool = False
 
 
 @record
@@ -70,13 +71,11 @@ def looked_up(
     """What the name of a call finds among the functions of this name. ``members``: does it find those of classes, as
     the operator of an expression does not ([over.match.oper]/3.2)?"""
     by_name = "::" not in callee.text
-    if not by_name and _names_template(callee, scope):
-        return Lookup(_of_any_instance(site, named, callee))
-    levels = _visible(site, callee.text, scope, members) if by_name else _qualified(callee, scope)
+    levels = _visible(site, callee.text, scope, members) if by_name else _qualified(site, callee, scope)
     seen: list[_Seen] = []
     for level in levels:
         if level is None:
-            return Lookup()
+            return Lookup(None if by_name else _of_any_instance(named, callee, scope))
         owners = {each.home.record for each in level} - {None}
         if owners:
             return Lookup((), owners.pop()) if len(owners) == 1 and not seen else Lookup()
@@ -105,43 +104,43 @@ def _visible(site: Site, name: str, scope: Scope, members: bool) -> Iterator[lis
         if functions is None:
             yield None
             return
-        answers = [each.home.record is not None or _in_front(site, each) for each in functions]
-        yield [
-            replace(each, sure=sure and answer is True)
-            for each, answer in zip(functions, answers)
-            if answer is not False
-        ]
-        if True in answers:
+        left = _left_in_front(site, functions)
+        yield left if sure else [replace(each, sure=False) for each in left]
+        if any(each.sure for each in left):
             return
-        sure = sure and None not in answers
+        sure = sure and not left
 
 
-def _qualified(callee: tree.Name, scope: Scope) -> Iterator[list[_Seen] | None]:
-    """What ``n::f`` finds ([namespace.qual])."""
+def _left_in_front(site: Site, seen: Sequence[_Seen]) -> list[_Seen]:
+    """Without the declarations behind the call."""
+    answers = [(each, _in_front(site, each)) for each in seen]
+    return [replace(each, sure=answer is True) for each, answer in answers if answer is not False]
+
+
+def _qualified(site: Site, callee: tree.Name, scope: Scope) -> Iterator[list[_Seen] | None]:
+    """What ``n::f`` finds ([namespace.qual], [class.qual])."""
     *path, name = [part for part in callee.text.split("::") if part]
-    space = list(scope.outwards())[-1]
+    around: Entity = Namespace(list(scope.outwards())[-1])
     if path:
         arguments = callee.arguments[:-1] or [None] * len(path)
-        meaning = scope.meaning(tuple(path), tuple(arguments), absolute=callee.text.startswith("::"))
-        if not isinstance(meaning, Namespace):
-            yield None
-            return
-        space = meaning.scope
-    found = space.own(name)
-    for each in () if found else space.nominated():
-        found += each.own(name)
-    yield _functions(found)
+        around = scope.meaning(tuple(path), tuple(arguments), absolute=callee.text.startswith("::"))
+    match around:
+        case Namespace(scope=space):
+            found = space.own(name) or [one for each in space.nominated() for one in each.own(name)]
+            functions = _functions(found)
+        case Record(decl=decl, scope=space) if decl.body is not None:
+            functions = _functions(space.own(name) or space.inherited(name, qualified=True))
+        case _:
+            functions = None
+    yield None if functions is None else _left_in_front(site, functions)
 
 
-def _names_template(callee: tree.Name, scope: Scope) -> bool:
-    """Is it a member of a class template of which it is not known which instance is meant?"""
-    *path, _ = [part for part in callee.text.split("::") if part]
-    absolute = callee.text.startswith("::")
-    return isinstance(scope.meaning(tuple(path), (None,) * len(path), absolute=absolute), Template)
-
-
-def _of_any_instance(site: Site, named: Sequence[Function], callee: tree.Name) -> list[Found]:
+def _of_any_instance(named: Sequence[Function], callee: tree.Name, scope: Scope) -> list[Found] | None:
+    """The members of all that a class template may be, where it is not known which instance is meant."""
     path = tuple(part for part in callee.text.split("::")[:-1] if part)
+    absolute = callee.text.startswith("::")
+    if not isinstance(scope.meaning(path, (None,) * len(path), absolute=absolute), Template):
+        return None
     return [Found(each, sure=False) for each in named if path_of(each)[-len(path) :] == path]
 
 
@@ -209,10 +208,12 @@ def _by_arguments(site: Site, function: Function, seen: Sequence[_Seen], brought
     found = _by_name(site, function, seen)
     homes = [each for each in brought.classes if is_friend(function) and _defines(site, each, function)]
     if homes:
-        sure = _is_older(site, function) or any(each.sure for each in found)
+        complete = _is_older(site, function) or _is_in_template(site)
+        sure = complete or any(each.sure for each in found)
         return [Found(function, each.scope, sure) for each in homes]
-    if not found and (brought.open or any(_befriends(each, function) for each in brought.classes)):
-        return [Found(function, sure=False)]
+    befriended = any(_befriends(each, function) for each in brought.classes)
+    if not found and (befriended or brought.open):
+        return [Found(function, sure=False, open=not befriended)]
     return found
 
 
@@ -263,13 +264,13 @@ def _split(top: Scope, path: Sequence[str]) -> tuple[Scope, tuple[str, ...]]:
 def _in_front(site: Site, seen: _Seen) -> bool | None:
     """Is a declaration in front of the call? None: not known."""
     if not seen.home.namespace:
-        return True
+        return True  # a class is complete in its members ([class.mem]/6)
     here = site.function
     spots = _SPOTS.of(site.top.state.store, (identity(here), here.number), partial(_spots, site))
     if not spots:
         return None
     if seen.decl.source is not spots[0][0]:
-        return here.number >= 0  # headers are in front of the file
+        return 0 <= here.number < OTHER_FILE or None  # headers are in front of the file
     answers = {seen.decl.list[0] <= at for _, at in spots}
     return answers.pop() if len(answers) == 1 else None
 
@@ -281,14 +282,15 @@ _SPOTS = Query[tuple[Identity, int], _Spots]("where a function is declared that 
 def _spots(site: Site) -> _Spots:
     """The function that calls, or the class around it, is declared at one of these tokens, or between them."""
     own = _spots_of(site.top, site.function)
-    if own or site.function.number < 0:
-        return own
     all_functions, number = site.unit.functions, site.function.number
+    if own or not 0 <= number < len(all_functions):
+        return own
     around = reversed(all_functions[:number]), iter(all_functions[number + 1 :])
     return [at for side in around for at in next(filter(None, (_spots_of(site.top, f) for f in side)), ())]
 
 
 def _spots_of(top: Scope, function: Function) -> _Spots:
+    """Where a function, or the class around it, is declared; several: those that are spelled alike."""
     checkpoint()
     home, classes = _split(top, function.enclosing)
     name = f"{'::' if qualifiers_of(function) else ''}{operator_name(function) or function.name}"

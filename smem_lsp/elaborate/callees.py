@@ -22,7 +22,7 @@ from smem_lsp.elaborate.parameters import (
     path_of,
     takes,
 )
-from smem_lsp.elaborate.static_members import class_of, declares, defined_outside_of, functions_in, of_class
+from smem_lsp.elaborate.static_members import declares, defined_outside_of, functions_in, of_class
 from smem_lsp.semantics.entities import Argument, Functions
 from smem_lsp.semantics.intrinsics import takes_as_they_are
 from smem_lsp.semantics.redeclarations import all_defined
@@ -44,9 +44,8 @@ def candidates(site: Site, callee: tree.Name, arguments: Arguments, scope: Scope
     if _is_defined_elsewhere(site, name, named, callee, scope):
         return []
     found = looked_up(site, named, callee, arguments, scope)
-    owner = class_of(callee, scope) if "::" in callee.text else found.record
-    if owner is not None:
-        return _of_class(site, owner, named, callee, arguments, scope)
+    if found.record is not None:
+        return _of_class(site, found.record, named, callee, arguments, scope)
     made = [
         replace(each, function=function)
         for each in found.functions or ()
@@ -59,8 +58,8 @@ def candidates(site: Site, callee: tree.Name, arguments: Arguments, scope: Scope
     if _are_too_many(left):
         return []
     kept = [each for each in made if each.function in left]
-    if any(_is_of_open_class(site, each) for each in kept):
-        return []
+    if any(_is_of_open_class(site, each) for each in kept) or (kept and all(each.open for each in kept)):
+        return []  # or it is something that is not in sight
     return [Callee(each.function, each.around) for each in kept]
 
 

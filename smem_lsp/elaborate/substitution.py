@@ -6,10 +6,14 @@ no candidate; where it is not known what one means, it may be none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from smem_lsp.elaborate.deducible import names_of_parameters
+from smem_lsp.elaborate.parameters import binding, function_parameters
 from smem_lsp.elaborate.returned_types import declaration_of
+from smem_lsp.elaborate.special_members import class_name
+from smem_lsp.elaborate.value_categories import Given
+from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.semantics.declarations import AliasDecl, ClassDecl, Parameter, Range, Source, parse_tokens
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import (
@@ -34,7 +38,7 @@ _MOST_NESTED = 8  # aliases in each other
 def succeeds(
     function: Function,
     explicit: Sequence[Argument],
-    given: Sequence[Type | None],
+    given: Sequence[Given],
     top: Scope,
     around: Scope | None = None,
 ) -> bool | None:
@@ -46,12 +50,26 @@ def succeeds(
         return None
     if not spelled:
         return True
-    arguments = bind_call(function, explicit, given, top)
+    arguments = bind_call(function, explicit, [each.type for each in given], top)
     if arguments is None:
         return None
     bound = {each.name: argument for each, argument in zip(parameters_of(function), arguments) if each.name}
+    own = {each.name for each in parameters_of(function)[len(explicit) :]}
+    bound |= dict.fromkeys(_open(function, given, own))
     where = function_scope(top, function, bound) if around is None else around.bind(bound)
     return _all(_means(*each, where) for each in spelled if each is not None)
+
+
+def _open(function: Function, given: Sequence[Given], own: Collection[str]) -> Iterator[str]:
+    """The template parameters that may be deduced as ``const`` or as a reference, which arguments do not tell."""
+    for parameter, each in zip(function_parameters(function) or (), given):
+        taken = binding(parameter, function)
+        by_value = taken is not None and not (parameter.pointer or taken.reference)
+        told = "const" in parameter.words or (
+            each.constant is False and taken is not None and taken.reference == "&"
+        )
+        if not (by_value or told):
+            yield from (word for word in parameter.words if word in own)
 
 
 def _all(answers: Iterator[bool | None]) -> bool | None:
@@ -164,13 +182,11 @@ def _lacks(around: object, name: str) -> bool:
     kind = plain_type(around) if isinstance(around, Type) else None
     if not isinstance(kind, Record):
         return isinstance(kind, Pointer | Array) or (is_number(kind) and not isinstance(kind, Enum))
-    if is_open(kind) or kind.decl.body is None or kind.scope.declarations.odd:
-        return False
-    return (
-        not kind.scope.own(name)
-        and kind.scope.inherited(name, qualified=True) == []
-        and None not in bases_of(kind)
+    parts = with_bases(kind)
+    open_ = is_open(kind) or any(
+        each.decl.body is None or each.scope.declarations.odd or None in bases_of(each) for each in parts
     )
+    return not open_ and not any(each.scope.own(name) or class_name(each) == name for each in parts)
 
 
 def _instance(template: object, given: Sequence[tree.Expr], scope: Scope, depth: int) -> bool | None:

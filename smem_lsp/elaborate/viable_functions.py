@@ -99,13 +99,17 @@ def is_viable(top: Scope, function: Function, call: Call) -> bool:
     taken = call.taken_by(top, function)
     if any(_answer(top, each, function, call) is False for each in taken):
         return False
-    kinds = [each.given.type for each in taken if each.parameter is not None]
     if not is_template(function):
         return True
-    explicit = call.explicit or ()
-    if not may_be_deduced(function, explicit, kinds, top):
+    kinds = [each.given.type for each in taken if each.parameter is not None]
+    if not may_be_deduced(function, call.explicit or (), kinds, top):
         return False
-    return substitution.succeeds(function, explicit, kinds, top, call.home_of(function)) is not False
+    return _means_something(top, function, call) is not False
+
+
+def _means_something(top: Scope, function: Function, call: Call) -> bool | None:
+    given = [each.given for each in call.taken_by(top, function) if each.parameter is not None]
+    return substitution.succeeds(function, call.explicit or (), given, top, call.home_of(function))
 
 
 def is_certain(top: Scope, function: Function, call: Call, others: Sequence[Function]) -> bool:
@@ -114,10 +118,8 @@ def is_certain(top: Scope, function: Function, call: Call, others: Sequence[Func
     parameter that all of them have."""
     if identity(function) in call.perhaps or is_open_ended(function, len(call.given)):
         return False
-    if is_template(function):
-        kinds = [each.given.type for each in call.taken_by(top, function) if each.parameter is not None]
-        if not substitution.succeeds(function, call.explicit or (), kinds, top, call.home_of(function)):
-            return False
+    if is_template(function) and not _means_something(top, function, call):
+        return False
     own = frozenset[str]() if call.explicit is not None else frozenset(template_parameters(function))
     theirs = [(each, call.taken_by(top, each)) for each in others]
     return all(

@@ -496,6 +496,7 @@ class Scope:
                 return None
             return scope.resolve(parsed)
         path = tuple(t for k, t in zip(kinds[lo:hi], texts[lo:hi]) if k == "NAME")
+        path = (*path, using.name) if "OPERATOR" in kinds[lo:hi] else path
         outer = scope.parent if scope.parent is not None and len(path) == 1 else scope
         work = partial(outer.meaning, path, (None,) * len(path), absolute=absolute)
         found = _USED.of(self.state.store, (using, scope), work)

@@ -172,7 +172,7 @@ def _of_operator(ctx: Context, expr: value_categories.Operation, scope: LocalSco
     first = kinds[0]
     if symbol in ("[]", "*") and isinstance(first, Pointer | Array):
         return plain_type(first.target if isinstance(first, Pointer) else first.element)
-    found = operators(ctx, symbol, operands, kinds, expr, scope)
+    found = operators(ctx, symbol, operands, expr, scope)
     if found != []:
         return returned(*found[0]) if found is not None and len(found) == 1 else None
     if symbol == "=":
@@ -181,18 +181,12 @@ def _of_operator(ctx: Context, expr: value_categories.Operation, scope: LocalSco
 
 
 def operators(
-    ctx: Context,
-    symbol: str,
-    operands: Sequence[tree.Expr],
-    kinds: Sequence[Type | None],
-    expr: tree.Expr,
-    scope: LocalScope,
+    ctx: Context, symbol: str, operands: Sequence[tree.Expr], expr: tree.Expr, scope: LocalScope
 ) -> list[tuple[Function, Scope]] | None:
-    """The functions that an operator may call, as in ``called``; none: that of the language; None: not known.
-    ``kinds``: of its operands."""
+    """The functions that an operator may call, as in ``called``; none: that of the language; None: not known."""
     if not operator_candidates.spelled(ctx, symbol, expr):
         return []
-    found = operator_candidates.candidates(ctx, symbol, operands, kinds, expr, scope)
+    found = operator_candidates.candidates(ctx, symbol, operands, expr, scope)
     if found.of_language:
         return []
     if found.language or found.unseen:

@@ -56,7 +56,7 @@ def call(
         if any(kind is None for kind in (kinds[:1] if symbol in MEMBERS_ONLY else kinds)):
             _note_possible(ctx, symbol, functions, len(operands), expr)
         return None
-    found = operator_candidates.candidates(ctx, symbol, operands, kinds, expr, scope)
+    found = operator_candidates.candidates(ctx, symbol, operands, expr, scope)
     if not found.functions:
         rewritten = _rewritten(ctx, symbol, operands, expr, scope)
         if rewritten is not None or found.of_language:
@@ -94,9 +94,9 @@ def _rewritten(
         return None
     ways = [operands] if base != symbol else []
     for each in (*ways, operands[::-1]):
-        kinds = [expression_types.of(ctx, operand, scope) for operand in each]
-        found = operator_candidates.candidates(ctx, base, each, kinds, expr, scope)
-        if found.functions or (found.unseen and isinstance(kinds[0], Record)):
+        found = operator_candidates.candidates(ctx, base, each, expr, scope)
+        of_class = isinstance(expression_types.of(ctx, each[0], scope), Record)
+        if found.functions or (found.unseen and of_class):
             equal = effects.load(ctx, _run(ctx, base, each, found, expr, scope), expr)
             return _not(equal, symbol) if base == "==" and not isinstance(equal, Ref) else ctx.out.fresh()
     return None

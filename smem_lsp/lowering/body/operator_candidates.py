@@ -7,17 +7,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from smem_lsp.elaborate import operators
+from smem_lsp.elaborate.call_lookup import Found
 from smem_lsp.elaborate.call_sites import Callee
 from smem_lsp.elaborate.conversion_functions import may_be_operand
 from smem_lsp.elaborate.operators import language_may_be_meant
 from smem_lsp.elaborate.parameters import identity, is_friend, made_for, path_of
 from smem_lsp.elaborate.viable_functions import Call
-from smem_lsp.lowering.body import methods, objects, value_categories
+from smem_lsp.lowering.body import expression_types, methods, objects, value_categories
 from smem_lsp.lowering.body.class_parts import Method
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
-from smem_lsp.semantics.types import Enum, Record, Type
+from smem_lsp.semantics.types import Enum, Record
 from smem_lsp.source import record
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -59,39 +60,18 @@ class Candidates:
 
 
 def candidates(
-    ctx: Context,
-    symbol: str,
-    operands: Sequence[tree.Expr],
-    kinds: Sequence[Type | None],
-    expr: tree.Expr,
-    scope: LocalScope,
+    ctx: Context, symbol: str, operands: Sequence[tree.Expr], expr: tree.Expr, scope: LocalScope
 ) -> Candidates:
-    """What an operator may call. ``kinds``: of its operands."""
+    """What an operator may call."""
+    kinds = [expression_types.of(ctx, operand, scope) for operand in operands]
     if not any(isinstance(kind, Record | Enum) for kind in kinds):
         return Candidates(language=True)
-    named = spelled(ctx, symbol, expr)
     name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
-    first = kinds[0]
-    own: Sequence[Method] | None = ()
-    if isinstance(first, Record):
-        own = objects.methods(ctx, first, name.text, expr)
-    elif first is None and any(path_of(each) and not is_friend(each) for each in named):
-        own = None  # a member of a class that is not known
-    lookup = overloads.operators_found(ctx, name, named, operands, scope)
-    found = () if symbol in MEMBERS_ONLY else lookup.functions
-    if own is None or found is None:
+    found = _in_sight(ctx, symbol, operands, name, scope)
+    if found is None:
         return Candidates(unseen=True)
-    members = [
-        replace(each, function=function)
-        for each in own
-        for function in made_for([each.function], len(operands) - 1)
-    ]
-    free = [
-        replace(each, function=function)
-        for each in found
-        for function in made_for([each.function], len(operands))
-    ]
-    implied = replace(value_categories.given(ctx, operands[0], scope), type=first)
+    members, free = found
+    implied = replace(value_categories.given(ctx, operands[0], scope), type=kinds[0])
     of_free = [each.function for each in free]
     around = [(each.function, each.record.scope) for each in members]
     around += [(each.function, each.around) for each in free if each.around is not None]
@@ -107,10 +87,13 @@ def candidates(
         free=of_free,
         around=around,
     )
+    guessed = [each.function for each in free if each.open]
     if not left:
         classes = [kind for kind in kinds if isinstance(kind, Record)]
         language = symbol in _OF_OBJECTS or all(map(may_be_operand, classes))
         return Candidates(language=language, unseen=not language)
+    if all(each in guessed for each in left):
+        return Candidates(unseen=True)
     given = tuple(value_categories.given(ctx, each, scope) for each in operands[1:])
     homes = tuple((identity(function), each) for function, each in around)
     whole = Call(given, implied, frozenset(map(identity, of_free)), around=homes)
@@ -121,6 +104,25 @@ def candidates(
         [each for each in members if each.function in left],
         [Callee(each.function, each.around) for each in free if each.function in left],
         instead is None,
+    )
+
+
+def _in_sight(
+    ctx: Context, symbol: str, operands: Sequence[tree.Expr], name: tree.Name, scope: LocalScope
+) -> tuple[list[Method], list[Found]] | None:
+    """The members of the class of the first operand, and functions that are no members, that take as many operands;
+    None: not all that there may be."""
+    named, first = spelled(ctx, symbol, name), expression_types.of(ctx, operands[0], scope)
+    own = objects.methods(ctx, first, name.text, name) if isinstance(first, Record) else []
+    free = () if symbol in MEMBERS_ONLY else overloads.operators_found(ctx, name, named, operands, scope)
+    if own is None or free is None:
+        return None
+    if first is None and any(path_of(each) and not is_friend(each) for each in named):
+        return None  # perhaps a member of its class
+    count = len(operands)
+    return (
+        [replace(m, function=each) for m in own for each in made_for([m.function], count - 1)],
+        [replace(f, function=each) for f in free for each in made_for([f.function], count)],
     )
 
 

@@ -203,7 +203,7 @@ def _of_operator(ctx: Context, expr: Operation, scope: LocalScope) -> Given:
     symbol, operands = operands_of(expr)
     kinds = [expression_types.of(ctx, operand, scope) for operand in operands]
     if None in kinds or any(isinstance(kind, Record | Enum) for kind in kinds):
-        functions = expression_types.operators(ctx, symbol, operands, kinds, expr, scope)
+        functions = expression_types.operators(ctx, symbol, operands, expr, scope)
         if functions:
             return _returned(functions)
         if functions is None or (None in kinds and operator_candidates.spelled(ctx, symbol, expr)):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from smem_lsp.elaborate import callees
 from smem_lsp.elaborate.best_function import left_by_type
-from smem_lsp.elaborate.call_lookup import Lookup, looked_up
+from smem_lsp.elaborate.call_lookup import Found, looked_up
 from smem_lsp.elaborate.call_sites import Arguments, Callee, Site, given_type
 from smem_lsp.elaborate.parameters import function_parameters
 from smem_lsp.elaborate.value_categories import Given
@@ -106,10 +106,12 @@ def by_type(
 
 def operators_found(
     ctx: Context, name: tree.Name, named: Sequence[Function], operands: Sequence[tree.Expr], scope: LocalScope
-) -> Lookup:
-    """The functions that are no members and that the name of an operator finds among those that are spelled so."""
+) -> Sequence[Found] | None:
+    """The functions that are no members and that the name of an operator finds among those that are spelled so; None:
+    others may be out of sight."""
     arguments = _arguments(ctx, operands, scope)
-    return looked_up(site(ctx, name), named, name, arguments, scope.constant_scope(), members=False)
+    at, constants = site(ctx, name), scope.constant_scope()
+    return looked_up(at, named, name, arguments, constants, members=False).functions
 
 
 def keeps_values(ctx: Context, function: Function, callee: tree.Name) -> bool:
