@@ -86,6 +86,9 @@ def order(given: Given, one: Asked, other: Asked) -> int | None:
     if one.of_object and other.of_object and one.binding is not None and other.binding is not None:
         return preferred(given, one.binding, other.binding)
     ranks = [_rank(given.type, each.type) for each in (one, other)]
+    if ranks == [0, None] and isinstance(given.type, Record) and one.binding and other.binding:
+        known = preferred(given, one.binding, other.binding)  # no conversion is better than none
+        return known if known is not None and known <= 0 else None
     if ranks[0] is None or ranks[1] is None:
         return 0 if one == other and one.type is not None else None
     if ranks[0] != ranks[1]:

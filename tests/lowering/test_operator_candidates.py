@@ -130,6 +130,10 @@ struct X : B<X> { }; int operator+(const X&, double) { return OTHER; }
 struct Y : B<Y> { };
 > Y x; s[t / (x + 1)] = t;
 
+template <class T> struct V { T v; int operator+(T) const { return CALLED; } };
+template <class T> int operator+(V<T>, double) { return OTHER; }
+> V<int> x{1}; s[t / (x + 1)] = t;
+
 enum E { A = 1 };
 namespace n { int operator+(E, int) { return CALLED; } }
 using n::operator+;
