@@ -1,134 +1,327 @@
-"""The functions that the name of a call finds where it stands ([basic.lookup])."""
+"""The functions that the name of a call finds where it stands ([basic.lookup.unqual], [basic.lookup.argdep]).
+
+A name is looked up among declarations: those of the innermost scope that has some, and, unless these say otherwise,
+those of the namespaces and classes that the types of the arguments bring. A function takes part where one of these
+declarations is its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
+from smem_lsp.elaborate import associated_entities
+from smem_lsp.elaborate.associated_entities import Associated
 from smem_lsp.elaborate.call_sites import Arguments, Site
-from smem_lsp.elaborate.parameters import is_friend, is_template, path_of
-from smem_lsp.elaborate.static_members import functions_in
-from smem_lsp.elaborate.virtual_functions import with_bases
-from smem_lsp.semantics.declarations import FunctionDecl, UsingDecl
-from smem_lsp.semantics.entities import Functions
+from smem_lsp.elaborate.operators import operator_name
+from smem_lsp.elaborate.parameters import Identity, identity, is_friend, is_template, path_of
+from smem_lsp.elaborate.signatures import declares, takes_as_many
+from smem_lsp.elaborate.special_members import class_name
+from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, Source, UsingDecl
+from smem_lsp.semantics.entities import Entity, Functions, Namespace, Template
+from smem_lsp.semantics.function_scope import qualifiers_of
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Array, Pointer, Record, Scalar, Type, is_number, plain_type
+from smem_lsp.semantics.types import Record
+from smem_lsp.source import checkpoint, record
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.parse import OTHER_FILE, Function
+
+
+@record
+class Found:
+    """A function that a call may mean. ``around``: of a friend, the class that defines it; ``sure``: does lookup surely
+    find it? ``open``: nothing but a type that is not known may bring it."""
+
+    function: Function
+    around: Scope | None = None
+    sure: bool = True
+    open: bool = False
+
+
+@record
+class Lookup:
+    """``functions``: all that a call may mean; None: others may be out of sight. ``record``: the class whose members
+    they are; None: they are of no class."""
+
+    functions: Sequence[Found] | None = None
+    record: Record | None = None
+
+
+@record
+class _Seen:
+    """A declaration of a function that lookup finds. ``home``: the namespace that it stands in; ``sure``: is it surely
+    in front of the call?"""
+
+    decl: FunctionDecl
+    home: Scope
+    sure: bool = True
 
 
 def looked_up(
-    site: Site, found: list[Function], callee: tree.Name, arguments: Arguments, scope: Scope
-) -> list[Function]:
-    """Those of some functions with one name that the name may find where it stands ([basic.lookup])."""
-    *qualifiers, _ = callee.text.removeprefix("::").split("::")
-    named = found
-    if callee.text.startswith("::") and not qualifiers:
-        found = [each for each in found if not each.enclosing] or found
-    else:
-        found = _in_scope(site, found, qualifiers)
-    if "::" in callee.text:
-        return found
-    found = [*found, *(each for each in _friends(named, arguments) if each not in found)]
-    used = _used(site, found, callee, scope)
-    if used and all(map(_is_of_no_namespace, arguments.types)):
-        return used
-    return _not_hidden(site, _declared_in_front(site, found, arguments), arguments)
+    site: Site,
+    named: Sequence[Function],
+    callee: tree.Name,
+    arguments: Arguments,
+    scope: Scope,
+    *,
+    members: bool = True,
+) -> Lookup:
+    """What the name of a call finds among the functions of this name. ``members``: does it find those of classes, as
+    the operator of an expression does not ([over.match.oper]/3.2)?"""
+    by_name = "::" not in callee.text
+    levels = _visible(site, callee.text, scope, members) if by_name else _qualified(site, callee, scope)
+    seen: list[_Seen] = []
+    for level in levels:
+        if level is None:
+            return Lookup(None if by_name else _of_any_instance(named, callee, scope))
+        owners = {each.home.record for each in level} - {None}
+        if owners:
+            return Lookup((), owners.pop()) if len(owners) == 1 and not seen else Lookup()
+        seen += level
+    plain = [each for each in named if is_friend(each) or not _place(site, each)[1]]
+    found = [each for function in plain for each in _by_name(site, function, seen)]
+    surely = len(found) == len(plain) and all(each.sure for each in found)
+    if by_name and not surely and not any(map(_is_of_block, seen)):
+        brought = associated_entities.of_arguments(arguments, scope)
+        seen += _beside_arguments(site, brought, callee.text)
+        found = [each for function in plain for each in _by_arguments(site, function, seen, brought)]
+    if _is_one_unseen(site, seen, plain, len(arguments)):
+        return Lookup()
+    return Lookup(found)
 
 
-def _friends(named: Sequence[Function], arguments: Arguments) -> list[Function]:
-    """Those that the class of an argument, or a base of it, defines as friends ([basic.lookup.argdep]/4)."""
-    friends = [each for each in named if is_friend(each)]
-    if not friends:
-        return friends
-    classes = {
-        part.decl.name.rpartition("::")[2]
-        for each in arguments.given
-        for record in (pointed_class(each.type),)
-        for part in (with_bases(record) if record is not None else ())
-    }
-    return [each for each in friends if each.enclosing[-1] in classes]
+# ---- by the name alone -----------------------------------------------------------------------------------------------
 
 
-def pointed_class(kind: Type | None) -> Record | None:
-    """The class that a type is, or that its addresses and arrays lead to ([basic.lookup.argdep]/3)."""
-    kind = _pointed(kind)
-    return kind if isinstance(kind, Record) else None
+def _visible(site: Site, name: str, scope: Scope, members: bool) -> Iterator[list[_Seen] | None]:
+    """The declarations in front of the call in the innermost scope that has some, and in those around it as long as
+    that is not known. None: what it means is not a function, or not known."""
+    sure = True
+    for level in scope.levels(name, members=members):
+        functions = _functions(level)
+        if functions is None:
+            yield None
+            return
+        left = _left_in_front(site, functions)
+        yield left if sure else [replace(each, sure=False) for each in left]
+        if any(each.sure for each in left):
+            return
+        sure = sure and not left
 
 
-def _pointed(kind: Type | None) -> Type | None:
-    kind = plain_type(kind)
-    while isinstance(kind, Pointer | Array):
-        kind = plain_type(kind.target if isinstance(kind, Pointer) else kind.element)
-    return kind
+def _left_in_front(site: Site, seen: Sequence[_Seen]) -> list[_Seen]:
+    """Without the declarations behind the call."""
+    answers = [(each, _in_front(site, each)) for each in seen]
+    return [replace(each, sure=answer is True) for each, answer in answers if answer is not False]
 
 
-def _used(site: Site, found: list[Function], callee: tree.Name, scope: Scope) -> list[Function]:
-    """Those that ``using A::f;`` or ``using namespace A;`` brings in where nothing is declared in front of them
-    ([basic.lookup.unqual]); empty: something is."""
-    innermost = next(filter(None, (each.own(callee.text) for each in scope.outwards())), ())
-    meaning = scope.resolve(callee)
-    if not isinstance(meaning, Functions) or not all(isinstance(each, UsingDecl) for each, _ in innermost):
-        return []
-    homes = [home for _, home in meaning.overloads]
-    return [each for each in found if any(site.top.inside(each.enclosing) is home for home in homes)]
+def _qualified(site: Site, callee: tree.Name, scope: Scope) -> Iterator[list[_Seen] | None]:
+    """What ``n::f`` finds ([namespace.qual], [class.qual])."""
+    *path, name = [part for part in callee.text.split("::") if part]
+    around: Entity = Namespace(list(scope.outwards())[-1])
+    if path:
+        arguments = callee.arguments[:-1] or [None] * len(path)
+        around = scope.meaning(tuple(path), tuple(arguments), absolute=callee.text.startswith("::"))
+    match around:
+        case Namespace(scope=space):
+            found = space.own(name) or [one for each in space.nominated() for one in each.own(name)]
+            functions = _functions(found)
+        case Record(decl=decl, scope=space) if decl.body is not None:
+            functions = _functions(space.own(name) or space.inherited(name, qualified=True))
+        case _:
+            functions = None
+    yield None if functions is None else _left_in_front(site, functions)
 
 
-def _in_scope(site: Site, found: list[Function], qualifiers: list[str]) -> list[Function]:
-    """Those that a name with these qualifiers may mean here."""
-    if qualifiers:
-        return [f for f in found if path_of(f)[-len(qualifiers) :] == tuple(qualifiers)] or found
-    inside = path_of(site.function)
-    classes = site.unit.symbols.types
+def _of_any_instance(named: Sequence[Function], callee: tree.Name, scope: Scope) -> list[Found] | None:
+    """The members of all that a class template may be, where it is not known which instance is meant."""
+    path = tuple(part for part in callee.text.split("::")[:-1] if part)
+    absolute = callee.text.startswith("::")
+    if not isinstance(scope.meaning(path, (None,) * len(path), absolute=absolute), Template):
+        return None
+    return [Found(each, sure=False) for each in named if path_of(each)[-len(path) :] == path]
+
+
+def _functions(level: Sequence[tuple[Declared, Scope]] | None) -> list[_Seen] | None:
+    """The functions that declarations of one name declare, or bring in by ``using``; None: something else is."""
+    if level is None:
+        return None
+    found: list[_Seen] = []
+    for decl, home in level:
+        if isinstance(decl, FunctionDecl):
+            found.append(_Seen(decl, home))
+            continue
+        meaning = home.of([(decl, home)], None, decl.name, True) if isinstance(decl, UsingDecl) else None
+        if not isinstance(meaning, Functions):
+            return None
+        found += [_Seen(each, where) for each, where in meaning.overloads]
+    return found
+
+
+def _is_of_block(seen: _Seen) -> bool:
+    """Does a block declare it, so that arguments bring no others ([basic.lookup.argdep]/1.2)?"""
+    return not seen.home.namespace
+
+
+def _by_name(site: Site, function: Function, seen: Sequence[_Seen]) -> list[Found]:
+    """A function, if it is declared among what is seen."""
+    home, _ = _place(site, function)
+    sure: bool | None = None
+    for each in seen:
+        checkpoint()
+        if next(around for around in each.home.outwards() if around.namespace) is home:
+            same = declares(each.decl, function, each.home, site.top)
+            if same is not False:
+                sure = sure or (each.sure and same is True)
+    return [] if sure is None else [Found(function, sure=sure)]
+
+
+def _is_one_unseen(site: Site, seen: Sequence[_Seen], named: Sequence[Function], count: int) -> bool:
+    """Is a device function declared that is defined in another file, and may take as many arguments?"""
+    return any(
+        each.decl.body is None
+        and each.decl.parameters is None
+        and "__device__" in each.decl.source.texts[slice(*each.decl.head)]
+        and takes_as_many(each.decl, count)
+        and not any(_by_name(site, function, [each]) for function in named)
+        for each in seen
+    )
+
+
+# ---- by the arguments ------------------------------------------------------------------------------------------------
+
+
+def _beside_arguments(site: Site, brought: Associated, name: str) -> Iterator[_Seen]:
+    """What the namespaces of the arguments declare; in a template also behind it ([temp.dep.candidate])."""
+    for space in brought.namespaces:
+        for each in _functions([(decl, home) for decl, home in space.own(name) if home is space]) or ():
+            answer = _in_front(site, each)
+            if answer is not False or _is_in_template(site):
+                yield replace(each, sure=answer is True)
+
+
+def _by_arguments(site: Site, function: Function, seen: Sequence[_Seen], brought: Associated) -> list[Found]:
+    """A function, if it is declared among what is seen, or a class of the arguments makes it its friend. Each instance
+    of a class template defines another one ([temp.friend]/5)."""
+    found = _by_name(site, function, seen)
+    homes = [each for each in brought.classes if is_friend(function) and _defines(site, each, function)]
+    if homes:
+        complete = _is_older(site, function) or _is_in_template(site)
+        sure = complete or any(each.sure for each in found)
+        return [Found(function, each.scope, sure) for each in homes]
+    befriended = any(_befriends(each, function) for each in brought.classes)
+    if not found and (befriended or brought.open):
+        return [Found(function, sure=False, open=not befriended)]
+    return found
+
+
+def _defines(site: Site, record: Record, function: Function) -> bool:
+    """Is it a friend that this class defines, not another specialisation of it?"""
+    home, classes = _place(site, function)
+    around = next(each for each in record.scope.outwards() if each.namespace)
+    same = around is home and class_name(record) == classes[-1]
+    return same and _spells(record, function.definition.head.texts)
+
+
+def _befriends(record: Record, function: Function) -> bool:
+    """May a class declare a function as its friend that is defined elsewhere?"""
+    return _spells(record, ("friend",)) and _spells(record, (function.name, "("))
+
+
+def _spells(record: Record, words: Sequence[str]) -> bool:
+    lo, hi = record.decl.body or (0, 0)
+    texts, wanted = record.decl.source.texts, list(words)
+    return any(
+        texts[at] == wanted[0] and list(texts[at : at + len(wanted)]) == wanted for at in range(lo, hi)
+    )
+
+
+# ---- where functions stand -------------------------------------------------------------------------------------------
+
+
+def _place(site: Site, function: Function) -> tuple[Scope, tuple[str, ...]]:
+    """The namespace of a function, and the classes in it that it stands in, or is defined for."""
+    work = partial(_split, site.top, path_of(function))
+    return _PLACE.of(site.top.state.store, identity(function), work)
+
+
+_PLACE = Query[Identity, tuple[Scope, tuple[str, ...]]]("namespace and classes of a function")
+
+
+def _split(top: Scope, path: Sequence[str]) -> tuple[Scope, tuple[str, ...]]:
+    scope = top
+    names = [name for part in path if part != "extern" for name in part.split("::")]
+    for at, name in enumerate(names):
+        inner = scope.declarations.namespaces.get(name) if name else scope.declarations.unnamed_namespace
+        if inner is None:
+            return scope, tuple(names[at:])
+        scope = scope.space(inner)
+    return scope, ()
+
+
+def _in_front(site: Site, seen: _Seen) -> bool | None:
+    """Is a declaration in front of the call? None: not known."""
+    if not seen.home.namespace:
+        return True  # a class is complete in its members ([class.mem]/6)
+    here = site.function
+    spots = _SPOTS.of(site.top.state.store, (identity(here), here.number), partial(_spots, site))
+    if not spots:
+        return None
+    if seen.decl.source is not spots[0][0]:
+        return 0 <= here.number < OTHER_FILE or None  # headers are in front of the file
+    answers = {seen.decl.list[0] <= at for _, at in spots}
+    return answers.pop() if len(answers) == 1 else None
+
+
+_Spots = Sequence[tuple[Source, int]]
+_SPOTS = Query[tuple[Identity, int], _Spots]("where a function is declared that calls others")
+
+
+def _spots(site: Site) -> _Spots:
+    """The function that calls, or the class around it, is declared at one of these tokens, or between them."""
+    own = _spots_of(site.top, site.function)
+    all_functions, number = site.unit.functions, site.function.number
+    if own or not 0 <= number < len(all_functions):
+        return own
+    around = reversed(all_functions[:number]), iter(all_functions[number + 1 :])
+    return [at for side in around for at in next(filter(None, (_spots_of(site.top, f) for f in side)), ())]
+
+
+def _spots_of(top: Scope, function: Function) -> _Spots:
+    """Where a function, or the class around it, is declared; several: those that are spelled alike."""
+    checkpoint()
+    home, classes = _split(top, function.enclosing)
+    name = f"{'::' if qualifiers_of(function) else ''}{operator_name(function) or function.name}"
+    declared = home.declarations.names.get(classes[0] if classes else name, ())
+    if classes:
+        decls = [each for each in declared if isinstance(each, ClassDecl) and each.body is not None]
+        return [(each.source, each.head[0]) for each in decls]
+    texts = list(function.definition.parameters.texts)
+    functions = [each for each in declared if isinstance(each, FunctionDecl) and each.body is not None]
     return [
-        f
-        for f in found
-        if path_of(f) == inside[: len(path_of(f))]
-        or not any(name in classes for name in path_of(f))  # no method of another class
+        (each.source, each.list[0])
+        for each in functions
+        if list(each.source.texts[slice(*each.list)]) == texts
     ]
 
 
-def _declared_in_front(site: Site, found: list[Function], arguments: Arguments) -> list[Function]:
-    """Without the functions that are declared behind the one that calls ([basic.lookup.unqual]), if others are in
-    front. Those of a class are seen in all of it, and a template finds functions of the namespaces of its arguments
-    where it is used ([temp.dep.candidate])."""
+def _is_older(site: Site, function: Function) -> bool:
+    """Does a function surely stand in front of the call, or in a class that the call stands in, too?"""
     here = site.function
-    at = here.number, here.first_token
-    late = [f for f in found if (f.number, f.first_token) > at and not _is_member(site, f)]
-    if not late or len(late) == len(found):
-        return found
-    declared = site.top.inside(late[0].enclosing).own(late[0].name)
-    if any(each.body is None for each in functions_in(declared)):
-        return found  # perhaps in front
-    if is_template(here) or _is_member(site, here):
-        if not all(_is_of_no_namespace(each) for each in arguments.types):
-            return found
-    return [f for f in found if f not in late]
+    behind = (function.number, function.first_token) > (here.number, here.first_token)
+    own = _place(site, function)
+    inside = _place(site, here)
+    return not behind or (own[0] is inside[0] and own[1][:1] == inside[1][:1])
 
 
-def _is_member(site: Site, function: Function) -> bool:
-    return not site.unit.symbols.types.isdisjoint(path_of(function))
-
-
-def _not_hidden(site: Site, found: list[Function], arguments: Arguments) -> list[Function]:
-    """Without the functions of outer namespaces, where an inner one that is left has a function of this name in front
-    of the call ([basic.lookup.unqual]), unless a class among the arguments may bring them in ([basic.lookup.argdep])
-    or a ``using`` does."""
-    here = site.function
-    outer = {f.enclosing for f in found if f.enclosing == here.enclosing[: len(f.enclosing)]}
-    if len(outer) < 2:
-        return found
-    at = here.number, here.first_token  # functions of headers have one number
-    in_front = {f.enclosing for f in found if f.enclosing in outer and (f.number, f.first_token) < at}
-    innermost = max(in_front, key=len, default=())
-    declared = site.top.inside(innermost).own(found[0].name)
-    if not all(isinstance(each, FunctionDecl) for each, _ in declared):
-        return found
-    if not all(_is_of_no_namespace(each) for each in arguments.types):
-        return found
-    return [f for f in found if f.enclosing not in outer or len(f.enclosing) >= len(innermost)]
-
-
-def _is_of_no_namespace(kind: Type | None) -> bool:
-    """Is it surely a type that stands in no namespace: a number, or an address of numbers?"""
-    kind = _pointed(kind)
-    return isinstance(kind, Scalar) and is_number(kind)
+def _is_in_template(site: Site) -> bool:
+    """May what a call means depend on template parameters around it?"""
+    scope, classes = _place(site, site.function)
+    for name in classes:
+        decls = [each for each in scope.declarations.names.get(name, ()) if isinstance(each, ClassDecl)]
+        if not decls or any(each.parameters for each in decls):
+            return True
+        scope = scope.inside((name,))
+    return is_template(site.function)

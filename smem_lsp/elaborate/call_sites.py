@@ -62,26 +62,26 @@ class Arguments:
         type_of: Callable[[tree.Expr], Type | None],
         given: Callable[[tree.Expr], Given],
     ) -> None:
-        self._expressions = expressions
+        self.expressions = expressions
         self._type_of = type_of
         self._given = given
 
     def __len__(self) -> int:
-        return len(self._expressions)
+        return len(self.expressions)
 
     @cached_property
     def types(self) -> tuple[Type | None, ...]:
-        return tuple(map(self._type_of, self._expressions))
+        return tuple(map(self._type_of, self.expressions))
 
     @cached_property
     def typed(self) -> tuple[Given, ...]:
         """What their types alone tell."""
-        pairs = zip(self._expressions, self.types)
+        pairs = zip(self.expressions, self.types)
         return tuple(Given(given_type(each, kind), null=is_null(each)) for each, kind in pairs)
 
     @cached_property
     def given(self) -> tuple[Given, ...]:
-        return tuple(map(self._given, self._expressions))
+        return tuple(map(self._given, self.expressions))
 
 
 def given_type(argument: tree.Expr, kind: Type | None) -> Type | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from smem_lsp.elaborate.addressed_functions import addressed, of_template_parameter
 from smem_lsp.elaborate.best_function import left_by_type
-from smem_lsp.elaborate.call_lookup import looked_up
+from smem_lsp.elaborate.call_lookup import Found, looked_up
 from smem_lsp.elaborate.call_sites import MAX_TOKENS, MOST_CANDIDATES, Arguments, Callee, Site
 from smem_lsp.elaborate.explicit_specializations import specialised
 from smem_lsp.elaborate.header_functions import constant_functions
@@ -21,7 +22,7 @@ from smem_lsp.elaborate.parameters import (
     path_of,
     takes,
 )
-from smem_lsp.elaborate.static_members import class_of, declares, defined_outside_of, functions_in, of_class
+from smem_lsp.elaborate.static_members import declares, defined_outside_of, functions_in, of_class
 from smem_lsp.semantics.entities import Argument, Functions
 from smem_lsp.semantics.intrinsics import takes_as_they_are
 from smem_lsp.semantics.redeclarations import all_defined
@@ -42,25 +43,64 @@ def candidates(site: Site, callee: tree.Name, arguments: Arguments, scope: Scope
         return constant_functions(site, callee, len(arguments), scope)
     if _is_defined_elsewhere(site, name, named, callee, scope):
         return []
-    found = looked_up(site, made_for(named, len(arguments)), callee, arguments, scope)
-    around = class_of(callee, scope)
-    if around is not None:
-        declared = list(functions_in(around.scope.own(name)))
-        special = specializations(around, named)
-        if special:
-            certain = len(special) == len(declared) == 1 and special[0][1]
-            return [Callee(special[0][0], around.scope)] if certain else []
-        if any(each.body is None for each in declared):
-            return defined_outside_of(site, around, declared, found, arguments)
-        found = of_class(around, found)
-    found = _fitting(site, found, callee, arguments, scope)
-    if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS or has_pack(f) for f in found):
+    found = looked_up(site, named, callee, arguments, scope)
+    if found.record is not None:
+        return _of_class(site, found.record, named, callee, arguments, scope)
+    made = [
+        replace(each, function=function)
+        for each in found.functions or ()
+        for function in made_for([each.function], len(arguments))
+    ]
+    perhaps = [each.function for each in made if not each.sure]
+    around = [(each.function, each.around) for each in made if each.around is not None]
+    functions = [each.function for each in made]
+    left = _fitting(site, functions, callee, arguments, scope, perhaps, around, of_one_set=True)
+    if _are_too_many(left):
         return []
-    if around is not None and len(found) == 1 and declares(around, found[0]):
+    kept = [each for each in made if each.function in left]
+    if any(_is_of_open_class(site, each) for each in kept) or (kept and all(each.open for each in kept)):
+        return []  # or it is something that is not in sight
+    return [Callee(each.function, each.around) for each in kept]
+
+
+def _of_class(
+    site: Site,
+    around: Record,
+    named: Sequence[Function],
+    callee: tree.Name,
+    arguments: Arguments,
+    scope: Scope,
+) -> list[Callee]:
+    """The members of a class that a call may mean."""
+    made = made_for(named, len(arguments))
+    declared = list(functions_in(around.scope.own(named[0].name)))
+    special = specializations(around, named)
+    if special:
+        certain = len(special) == len(declared) == 1 and special[0][1]
+        return [Callee(special[0][0], around.scope)] if certain else []
+    if any(each.body is None for each in declared):
+        return defined_outside_of(site, around, declared, made, arguments)
+    found = _fitting(site, of_class(around, made), callee, arguments, scope)
+    if _are_too_many(found):
+        return []
+    if len(found) == 1 and declares(around, found[0]):
         return [Callee(found[0], around.scope)]
-    if any(is_friend(each) and each.enclosing[-1] in site.unit.symbols.templates for each in found):
-        return []  # each instance of a class template defines its own ([temp.friend]/5)
     return [Callee(function) for function in found]
+
+
+def _are_too_many(found: Sequence[Function]) -> bool:
+    return len(found) > MOST_CANDIDATES or any(
+        len(each.body.tokens) > MAX_TOKENS or has_pack(each) for each in found
+    )
+
+
+def _is_of_open_class(site: Site, found: Found) -> bool:
+    """Is it a friend of a class template, of which it is not known what instance defines it ([temp.friend]/5)?"""
+    return (
+        found.around is None
+        and is_friend(found.function)
+        and found.function.enclosing[-1] in site.unit.symbols.templates
+    )
 
 
 def _given_by_template(
@@ -81,13 +121,23 @@ def _is_defined_elsewhere(
 
 
 def _fitting(
-    site: Site, found: list[Function], callee: tree.Name, arguments: Arguments, scope: Scope
+    site: Site,
+    found: list[Function],
+    callee: tree.Name,
+    arguments: Arguments,
+    scope: Scope,
+    perhaps: Sequence[Function] = (),
+    around: Sequence[tuple[Function, Scope]] = (),
+    *,
+    of_one_set: bool = False,
 ) -> list[Function]:
-    """Those that fit the template arguments and the types of the arguments of a call."""
+    """Those that fit the template arguments and the types of the arguments of a call, as in ``left_by_type``."""
     spelled = callee.arguments[-1] if callee.arguments else None
     given = None if spelled is None else [scope.argument(each) for each in spelled]
     left = specialised(site, given, found, arguments, scope)
-    return left_by_type(site, left, arguments, explicit=given)
+    return left_by_type(
+        site, left, arguments, of_one_set=of_one_set, explicit=given, perhaps=perhaps, around=around
+    )
 
 
 def _are_all_defined(callee: tree.Name, scope: Scope) -> bool:

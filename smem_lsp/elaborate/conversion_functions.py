@@ -8,6 +8,7 @@ from functools import partial
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.semantics import collect, type_of
 from smem_lsp.semantics.declarations import FunctionDecl
+from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import BOOL, Record, Type, is_number, plain_type
 from smem_lsp.source import checkpoint
 from smem_lsp.source import record as record_
@@ -40,6 +41,14 @@ def to_class(record: Record, wanted: Record) -> tuple[FunctionDecl, ...]:
 def may_convert(record: Record, wanted: Record) -> bool:
     """Has a class, or one of its bases, a conversion to another class, or to what is not known?"""
     return any(kind is None or kind == wanted for _, kind in _conversions(record))
+
+
+def may_be_operand(record: Record) -> bool:
+    """May a class be converted to a number or an address, which operators of the language take?"""
+    parts = with_bases(record)
+    if any(each.decl.body is None or None in bases_of(each) for each in parts):
+        return True
+    return any(not isinstance(kind, Record) for _, kind in _conversions(record))
 
 
 def _conversions(record: Record) -> Iterator[tuple[FunctionDecl, Type | None]]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 
-from smem_lsp.elaborate.parameters import Parameter, binding, decayed, function_parameters, parameter_types
+from smem_lsp.elaborate.parameters import Parameter, binding, decayed, implied_binding, path_of
+from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.value_categories import Binding, Category, Given, preferred
+from smem_lsp.elaborate.viable_functions import Call
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.semantics.entities import is_open
-from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import (
     DOUBLE,
     FLOAT,
     INT,
+    VOID,
     Array,
     Pointer,
     Record,
@@ -37,9 +40,11 @@ def _rank(given: Type | None, wanted: Type | None) -> int | None:
     if isinstance(wanted, Record):
         if is_open(wanted):
             return None
-        if isinstance(given, Record) and wanted in with_bases(given):
-            return _DERIVED
-        return _MADE if is_number(given) else None
+        if isinstance(given, Record):
+            return _rank_of_object(given, wanted)
+        return _MADE if is_number(given) or isinstance(given, Pointer | Array) else None
+    if isinstance(wanted, Pointer) and isinstance(decayed(given), Pointer):
+        return _CONVERTED if wanted.target == VOID and _is_object(decayed(given)) else None
     if not (isinstance(given, Scalar) and isinstance(wanted, Scalar)):  # an enumeration, for one
         return None
     if not (is_number(given) and is_number(wanted)):
@@ -51,29 +56,49 @@ def _rank(given: Type | None, wanted: Type | None) -> int | None:
 _CONVERTED, _DERIVED, _MADE = 2, 3, 4
 
 
+def _is_object(kind: Type | None) -> bool:
+    """Is it an address of a number or an object of a class, not one of ``void``?"""
+    target = plain_type(kind.target) if isinstance(kind, Pointer) else None
+    return isinstance(target, Record) or is_number(target)
+
+
+def _rank_of_object(given: Record, wanted: Record) -> int | None:
+    parts = with_bases(given)
+    if wanted in parts:
+        return _DERIVED
+    known = not is_open(given) and all(None not in bases_of(each) for each in parts)
+    return _MADE if known else None
+
+
 @record
 class Asked:
     """What a parameter is for an argument. ``constant``: does it lead to what is ``const``? None: as the argument
-    does."""
+    does; ``of_object``: it is that of the object of a member."""
 
     type: Type | None
     binding: Binding | None
     constant: bool | None
+    of_object: bool = False
 
 
 def order(given: Given, one: Asked, other: Asked) -> int | None:
     """Which of two parameters takes an argument better; as in ``preferred``."""
+    if one.of_object and other.of_object and one.binding is not None and other.binding is not None:
+        return preferred(given, one.binding, other.binding)
     ranks = [_rank(given.type, each.type) for each in (one, other)]
+    if ranks == [0, None] and isinstance(given.type, Record) and one.binding and other.binding:
+        known = preferred(given, one.binding, other.binding)  # no conversion is better than none
+        return known if known is not None and known <= 0 else None
     if ranks[0] is None or ranks[1] is None:
         return 0 if one == other and one.type is not None else None
     if ranks[0] != ranks[1]:
         return ranks[0] - ranks[1]
-    if isinstance(one.type, Pointer | Array) and isinstance(other.type, Pointer | Array):
+    if isinstance(one.type, Pointer | Array) and isinstance(other.type, Pointer | Array) and not ranks[0]:
         return _less_qualified(given, one.constant, other.constant)
     if one.type != other.type:
         if ranks[0] == _DERIVED:
             return _nearer_base(one.type, other.type)
-        return None if ranks[0] > _CONVERTED else 0
+        return None if ranks[0] > _CONVERTED or not isinstance(one.type, Scalar) else 0
     if one.binding is None or other.binding is None:
         return None
     return preferred(given, one.binding, other.binding)
@@ -96,12 +121,26 @@ def _less_qualified(given: Given, one: bool | None, other: bool | None) -> int |
     return None if one is None or other is None else one - other
 
 
-def asked(top: Scope, function: Function, given: Sequence[Given], *, explicit: bool) -> list[Asked]:
-    """What the parameters of a function are for some arguments, ``T`` of a template that which it is deduced from.
-    ``explicit``: the call spells template arguments."""
-    own = frozenset[str]() if explicit else template_parameters(function)
-    taken = zip(parameter_types(function, top), function_parameters(function) or (), given)
-    return [_for(argument, kind, parameter, function, own) for kind, parameter, argument in taken]
+def asked(top: Scope, function: Function, call: Call) -> list[Asked]:
+    """What the parameters of a function are for the arguments of a call, ``T`` of a template that which it is deduced
+    from."""
+    own = frozenset[str]() if call.explicit is not None else template_parameters(function)
+    return [
+        _of_object(each.given, function, call)
+        if each.parameter is None
+        else _for(each.given, each.wanted, each.parameter, function, own)
+        for each in call.taken_by(top, function)
+    ]
+
+
+def _of_object(given: Given, function: Function, call: Call) -> Asked:
+    """The object of a member ([over.match.funcs.general]/4): what ``using`` brings into a class is one of this class,
+    and beside operators that are no members that of a base is none."""
+    kind, bound = given.type, implied_binding(function)
+    if call.free and isinstance(kind, Record):
+        name = path_of(function)[-1]
+        kind = next((each for each in with_bases(kind) if class_name(each) == name), None)
+    return Asked(kind, bound, bound.constant, of_object=True)
 
 
 def _for(

@@ -10,7 +10,6 @@ from smem_lsp.semantics.function_scope import function_scope, parameters_of, qua
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Pointer, Record, Type, is_number, plain_type
 from smem_lsp.source import checkpoint
-from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -31,32 +30,8 @@ def may_be_deduced(
         return False
     if any(len(_deduced(each.name, taken)) > 1 for each in left):
         return False  # [temp.deduct.type]/2
-    named = _names(function, len(given))
+    named = names_of_parameters(function, len(given))
     return all(each.default is not None or not each.name or each.name in named for each in left)
-
-
-def may_fail(function: Function) -> bool:
-    """May what is deduced not fit the rest of the declaration, so that it is no candidate ([temp.deduct.general]/8)?"""
-    island, tokens = function.definition.island, function.definition.tokens
-    head = range(island.body[0] - island.head)
-    parameters = parameters_of(function)
-    own = {each.name for each in parameters if each.kind == "type"}
-    values = {each.name for each in parameters if each.kind == "value"} - {""}
-    if any(not values.isdisjoint(each.words) for each in function.parameters or ()):
-        return True  # `template <Concept T>`
-    if any(
-        "<" in each.source.texts[each.type[0] : each.type[1]] for each in parameters if each.kind == "value"
-    ):
-        return True  # `Alias<T> = 0`, which may stand for nothing
-    return any(
-        tokens.kinds[at] in ("REQUIRES", "DECLTYPE")
-        or _CONSTRAINS.search(tokens.texts[at]) is not None
-        or (tokens.kinds[at] == "SCOPE" and (tokens.texts[at - 1] in own or tokens.texts[at - 1][-1] == ">"))
-        for at in head
-    )
-
-
-_CONSTRAINS = regex(r"enable_if|void_t|requires")
 
 
 def _mismatch(parameter: Parameter, argument: Argument) -> bool:
@@ -100,7 +75,7 @@ def _is_no_instance(parameter: tree.Declaration, given: Type | None, function: F
     return isinstance(meaning, Template) and all(isinstance(each, ClassDecl) for each, _ in meaning.found)
 
 
-def _names(function: Function, count: int) -> frozenset[str]:
+def names_of_parameters(function: Function, count: int) -> frozenset[str]:
     """What the declarations of the parameters name."""
     tokens, found = function.definition.parameters, set[str]()
     depth = at = 0

@@ -1,25 +1,28 @@
-"""Which functions an operator in an expression may call ([over.match.oper]): members of the class of its first operand,
-and functions of no class that are found where it stands, or beside the classes of its operands ([basic.lookup.argdep]).
-"""
+"""The functions that are operators, and when the operator of the language is meant instead ([over.match.oper])."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 
-from smem_lsp.elaborate.special_members import class_name
-from smem_lsp.semantics.function_scope import qualifiers_of
-from smem_lsp.semantics.scope import bases_of
-from smem_lsp.semantics.types import Record
-from smem_lsp.source import checkpoint
+from smem_lsp.elaborate.conversion_functions import may_be_operand
+from smem_lsp.elaborate.viable_functions import Call, is_certain
+from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.types import Enum, Record, Type, plain_type
 from smem_lsp.syntax.parse import Function
 
 _CALLED_AS_OPERATOR = ("()", "[]")
-_MOST_BASES = 16
 
 
 def island_name(symbol: str) -> str:
     """What the definition of ``operator<symbol>`` is called among the functions of a file."""
     return "operator" if symbol in _CALLED_AS_OPERATOR else symbol
+
+
+def operator_name(function: Function) -> str:
+    """``operator+``, as it is declared; "": the definition of a function with another name."""
+    symbol = symbol_of(function)
+    return f"operator{symbol}" if symbol else ""
 
 
 def symbol_of(function: Function) -> str:
@@ -31,32 +34,33 @@ def symbol_of(function: Function) -> str:
     return "" if at is None else "".join(texts[at + 1 : last])
 
 
-def free_candidates(
-    functions: Iterable[Function], operands: Sequence[Record], classes: Collection[str]
-) -> list[Function]:
-    """Those of some operators that are no members of a class. ``operands``: the classes among the operands, beside
-    which alone their friends are found ([namespace.memdef]); ``classes``: the names of all classes."""
-    friends = {name for each in operands for name in _with_bases(each)}
-    found: list[Function] = []
-    for function in functions:
-        checkpoint()
-        if qualifiers_of(function):
-            continue
-        around = function.enclosing
-        if "friend" in function.head.texts:
-            if around[-1:] and around[-1] in friends:  # no other lookup finds it
-                found.append(function)
-        elif not around or around[-1] not in classes:
-            found.append(function)
-    return found
+def language_may_be_meant(
+    top: Scope, call: Call, left: Sequence[Function], kinds: Sequence[Type | None]
+) -> bool | None:
+    """Is an operator of the language called, though ``left`` may be, too ([over.match.oper]/9)? Its candidates take
+    numbers and addresses, to which each class among the operands would have to be converted. ``kinds``: of the
+    operands; None: not known."""
+    records = [kind for kind in kinds if isinstance(kind, Record)]
+    if any(not may_be_operand(each) for each in records):
+        return False
+    exactly = [_takes_as_it_is(top, call, each) for each in left]
+    if all(exactly) and all(is_certain(top, each, call, ()) for each in left):
+        return False
+    return True if not records and not any(each is not False for each in exactly) else None
 
 
-def _with_bases(record: Record) -> list[str]:
-    """The names of a class and of its bases, as far as they are known."""
-    names: list[str] = []
-    waiting = [record]
-    while waiting and len(names) < _MOST_BASES:
-        each = waiting.pop()
-        names.append(class_name(each))
-        waiting += [base for base in bases_of(each) if base is not None]
-    return names
+def _takes_as_it_is(top: Scope, call: Call, function: Function) -> bool | None:
+    """Does a function take an operand of a class or an enumeration without a conversion that somebody wrote? The
+    operator of the language would be worse for this operand."""
+    answers = [
+        each.parameter is None or _is_as_it_is(plain_type(each.given.type), each.wanted)
+        for each in call.taken_by(top, function)
+        if isinstance(plain_type(each.given.type), Record | Enum)
+    ]
+    return True if True in answers else None if None in answers else False
+
+
+def _is_as_it_is(given: Type | None, wanted: Type | None) -> bool | None:
+    if wanted is None:
+        return None
+    return wanted == given or (isinstance(given, Record) and wanted in with_bases(given))

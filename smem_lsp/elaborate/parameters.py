@@ -119,8 +119,7 @@ def made_for(functions: Iterable[Function], count: int) -> list[Function]:
 
 def _perhaps(function: Function, count: int) -> Function | None:
     needed = sum(not each.pack and not _is_optional(each) for each in function_parameters(function) or ())
-    taken = has_pack(function) or by_ellipsis(function, count)
-    return function if taken and needed <= count else None
+    return function if is_open_ended(function, count) and needed <= count else None
 
 
 def _is_optional(parameter: Parameter) -> bool:
@@ -139,6 +138,11 @@ def by_ellipsis(function: Function, count: int) -> bool:
     return kinds[-1:] == ["ELLIPSIS"] and count > given and pack_of(function) is None
 
 
+def is_open_ended(function: Function, count: int) -> bool:
+    """Does it take some of so many arguments by a pack that is not written out, or by an ellipsis?"""
+    return has_pack(function) or by_ellipsis(function, count)
+
+
 Identity = tuple[Definition, tuple[str, ...]]
 
 
@@ -147,18 +151,25 @@ def identity(function: Function) -> Identity:
     return function.definition, function.scopes
 
 
-def parameter_types(function: Function, top: Scope) -> Sequence[Type | None]:
-    """Types of the parameters; None where a template parameter or something unknown stands in them."""
+def parameter_types(function: Function, top: Scope, around: Scope | None = None) -> Sequence[Type | None]:
+    """Types of the parameters; None where a template parameter or something unknown stands in them. ``around``: of the
+    class that defines it; None: its place in the file tells."""
     return _PARAMETER_TYPES.of(
-        top.state.store, identity(function), lambda: tuple(_types_of_parameters(function, top))
+        top.state.store,
+        (identity(function), around),
+        lambda: tuple(_types_of_parameters(function, top, around)),
     )
 
 
-_PARAMETER_TYPES = Query[Identity, Sequence[Type | None]]("types of the parameters of a function")
+_PARAMETER_TYPES = Query[tuple[Identity, Scope | None], Sequence[Type | None]](
+    "types of the parameters of a function"
+)
 
 
-def _types_of_parameters(function: Function, top: Scope) -> Iterator[Type | None]:
+def _types_of_parameters(function: Function, top: Scope, around: Scope | None) -> Iterator[Type | None]:
     where = function_scope(top, function)
+    if around is not None:
+        where = around.bind(dict.fromkeys(template_parameters(function)))
     own = template_parameters(function)
     for parameter in function_parameters(function) or ():
         checkpoint()

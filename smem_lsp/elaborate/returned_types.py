@@ -19,7 +19,7 @@ from smem_lsp.syntax.parse import Body, Function
 def returned_by_function(function: Function, scope: Scope) -> Type | None:
     """The type that a function is declared to return; None: a deduced or an unknown one. ``scope``: of its body, with
     its template arguments."""
-    source, head, behind = _head(function)
+    source, head, behind = declaration_of(function)
     work = partial(type_of.returned, source, head, behind, scope)
     return _RETURNED.once(scope.state.store, (function.definition, scope.meanings), work)
 
@@ -40,7 +40,7 @@ def returns_reference(function: Function, scope: Scope) -> bool | None:
 
 def result_mark(function: Function) -> str:
     """The kind of the last token of the type of the result: ``T& f(...)``, ``operator T*()``, ``auto f() -> T&``."""
-    source, (lo, hi), _ = _head(function)
+    source, (lo, hi), _ = declaration_of(function)
     trailing = _behind(function)
     if "ARROW" in trailing:
         return trailing[-1]
@@ -49,11 +49,13 @@ def result_mark(function: Function) -> str:
 
 def _behind(function: Function) -> Sequence[str]:
     """The kinds of the tokens between parameters and body."""
-    source, _, (lo, hi) = _head(function)
+    source, _, (lo, hi) = declaration_of(function)
     return source.kinds[lo:hi]
 
 
-def _head(function: Function) -> _Declaration:
+def declaration_of(function: Function) -> Declaration:
+    """The declaration of a function without its body: its tokens; those before its name, without the template header;
+    those between parameters and body."""
     return _HEAD.of(function.definition.store, function.symbols, lambda: _declaration(function))
 
 
@@ -68,11 +70,11 @@ def returned_by_lambda(
     return type_of.trailing(source, parameters[1] + 1, braces - 1, scope)
 
 
-_Declaration = tuple[Source, tuple[int, int], tuple[int, int]]
-_HEAD = Query[Symbols, _Declaration]("declaration of a function without its body", most=2)
+Declaration = tuple[Source, tuple[int, int], tuple[int, int]]
+_HEAD = Query[Symbols, Declaration]("declaration of a function without its body", most=2)
 
 
-def _declaration(function: Function) -> _Declaration:
+def _declaration(function: Function) -> Declaration:
     """Its tokens; those before its name, without the template header; those between parameters and body."""
     definition = function.definition
     island = definition.island

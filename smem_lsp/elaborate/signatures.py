@@ -11,11 +11,17 @@ from collections.abc import Iterable
 from itertools import takewhile
 
 from smem_lsp.semantics import type_of
+from smem_lsp.semantics.declarations import FunctionDecl
+from smem_lsp.semantics.function_scope import function_scope
+from smem_lsp.semantics.redeclarations import parameters
 from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.semantics.types import Array, FunctionType, Pointer, Qualified, Reference, Type
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import Query
 from smem_lsp.source.record import record
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Function
 
 _OF_VARIABLES = frozenset(("const", "volatile", "__const", "__volatile__"))
@@ -104,3 +110,48 @@ def _is_known(kind: Type | None) -> bool:
             return False
         kind = kind.element if isinstance(kind, Array) else kind.target
     return kind is not None and not isinstance(kind, FunctionType)
+
+
+def takes_as_many(decl: FunctionDecl, count: int) -> bool:
+    """Can a function that is declared so be called with so many arguments, as far as it is understood?"""
+    declared = parameters(decl)
+    if declared is None or any("..." in (*each.words, *each.declarators[0].pointers) for each in declared):
+        return True
+    taken = [each for each in declared if each.words != ["void"] or each.declarators[0].pointers]
+    needed = sum(each.declarators[0].initializer is None for each in taken)
+    return needed <= count <= len(taken)
+
+
+def declares(decl: FunctionDecl, function: Function, home: Scope, top: Scope) -> bool | None:
+    """Does a declaration of its name, which stands in ``home``, declare this function? None: not known. ``top``: the
+    global scope."""
+    return _DECLARES.of(
+        top.state.store,
+        (decl, function.definition, function.scopes),
+        lambda: _declares(decl, function, home, top),
+    )
+
+
+_DECLARES = Query[tuple[FunctionDecl, Definition, tuple[str, ...]], bool | None](
+    "whether a declaration is one of a function"
+)
+
+
+def _declares(decl: FunctionDecl, function: Function, home: Scope, top: Scope) -> bool | None:
+    template = function.definition.island.template
+    if is_specialization(function):
+        return bool(decl.parameters)  # it is found with its template
+    if (decl.parameters is not None) != template:
+        return False
+    if list(decl.source.texts[slice(*decl.list)]) == list(function.definition.parameters.texts):
+        return True
+    declared, taken = parameters(decl), function.parameters
+    if declared is None or taken is None:
+        return None
+    spelled = parameter_types(declared, home)
+    own = parameter_types(taken, function_scope(top, function))
+    if len(spelled) != len(own):
+        return False
+    if template:
+        return None
+    return same(Signature(spelled, frozenset()), Signature(own, frozenset()))

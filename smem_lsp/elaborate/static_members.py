@@ -12,23 +12,7 @@ from smem_lsp.semantics.declarations import Declared, FunctionDecl
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record
 from smem_lsp.source import checkpoint
-from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
-
-
-def class_of(callee: tree.Name, scope: Scope) -> Record | None:
-    """The class in front of the last ``::``, or the one whose member calls another, as far as it is known which one it
-    is."""
-    path = tuple(part for part in callee.text.split("::") if part)
-    if len(path) < 2:
-        around = scope.outwards()
-        owner = next((each for each in around if path and any(functions_in(each.own(path[0])))), None)
-        return None if owner is None else owner.record
-    arguments = tuple(callee.arguments) if callee.arguments else (None,) * len(path)
-    if len(arguments) != len(path):
-        return None
-    meaning = scope.meaning(path[:-1], arguments[:-1], absolute=callee.text.startswith("::"))
-    return meaning if isinstance(meaning, Record) and meaning.decl.body is not None else None
 
 
 def functions_in(found: Iterable[tuple[Declared, Scope]]) -> Iterator[FunctionDecl]:
@@ -88,7 +72,7 @@ def defined_outside_of(
         if function is None:
             return []
         found.append(function)
-    left = left_by_type(site, [f for f in found if takes(f, len(arguments))], arguments, of_one_class=True)
+    left = left_by_type(site, [f for f in found if takes(f, len(arguments))], arguments, of_one_set=True)
     if len(left) != 1 or len(left[0].body.tokens) > MAX_TOKENS:
         return []
     return [Callee(left[0], record.scope, arguments_of_class(record, left[0]) or None)]

@@ -61,14 +61,15 @@ def preferred(given: Given, one: Binding, other: Binding) -> int | None:
     the first; 1: the other; 0: neither; None: not known."""
     if one == other or not one.reference or not other.reference:
         return 0
-    if one.free or other.free or (given.category is None and not one.any_category):
+    of_object = one.any_category or other.any_category
+    if one.free or other.free or (given.category is None and not of_object):
         return None
-    if one.any_category != other.any_category:
-        return None
-    if one.reference != other.reference:
+    if one.reference != other.reference and not of_object:  # [over.ics.rank]/3.2.3
         if given.category is Category.LVALUE:
             return None  # only one of them binds
         return -1 if one.reference == "&&" else 1
+    if one.constant == other.constant:
+        return 0
     if given.constant is None:
         return None
     return -1 if other.constant else 1

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from smem_lsp.elaborate.conversion_functions import may_convert
-from smem_lsp.elaborate.deducible import may_be_deduced, may_fail
+from smem_lsp.elaborate import substitution
+from smem_lsp.elaborate.conversion_functions import may_be_operand, may_convert
+from smem_lsp.elaborate.deducible import may_be_deduced
 from smem_lsp.elaborate.parameters import (
+    Identity,
     Parameter,
     binding,
-    by_ellipsis,
     decayed,
     function_parameters,
-    has_pack,
+    identity,
     implied_binding,
+    is_open_ended,
     is_template,
     parameter_types,
 )
@@ -37,60 +39,121 @@ from smem_lsp.semantics.types import (
     plain_type,
     vector_element,
 )
-from smem_lsp.source import checkpoint
+from smem_lsp.source import checkpoint, record
 from smem_lsp.syntax.parse import Function
 
 
-def is_viable(
-    top: Scope,
-    function: Function,
-    given: Sequence[Given],
-    implied: Given | None,
-    explicit: Sequence[Argument] | None,
-) -> bool:
-    """May a function be called with these arguments? ``explicit``: template arguments that the call spells."""
+@record
+class Call:
+    """What a call hands to any of the functions that it may mean. ``implied``: the object that members are called of;
+    None: there is none; ``free``: those that are no members, and take it as their first argument ([over.match.oper]);
+    ``explicit``: template arguments that the call spells; ``perhaps``: those that lookup may not find; ``around``: the
+    scopes of the classes that define some of them."""
+
+    given: tuple[Given, ...]
+    implied: Given | None = None
+    free: frozenset[Identity] = frozenset()
+    explicit: tuple[Argument, ...] | None = None
+    perhaps: frozenset[Identity] = frozenset()
+    around: tuple[tuple[Identity, Scope], ...] = ()
+
+    @property
+    def arguments(self) -> tuple[Given, ...]:
+        """All of them, the object first."""
+        return self.given if self.implied is None else (self.implied, *self.given)
+
+    def home_of(self, function: Function) -> Scope | None:
+        """The scope of the class that defines a function, if it is known which instance does."""
+        own = identity(function)
+        homes = {scope for each, scope in self.around if each == own}
+        return homes.pop() if len(homes) == 1 else None
+
+    def taken_by(self, top: Scope, function: Function) -> list[Taken]:
+        """Each argument with the parameter that takes it, the object first."""
+        own = identity(function)
+        homes = {
+            scope for each, scope in self.around if each == own
+        }  # of several instances there are several
+        types = parameter_types(function, top, homes.pop() if len(homes) == 1 else None)
+        parameters = zip(types, function_parameters(function) or ())
+        if self.implied is None or own in self.free:
+            return [Taken(given, *each) for given, each in zip(self.arguments, parameters)]
+        return [
+            Taken(self.implied),
+            *(Taken(given, *each) for given, each in zip(self.given, parameters)),
+        ]
+
+
+@record
+class Taken:
+    """An argument, and the type of the parameter that takes it; without a parameter, the object of a member."""
+
+    given: Given
+    wanted: Type | None = None
+    parameter: Parameter | None = None
+
+
+def is_viable(top: Scope, function: Function, call: Call) -> bool:
+    """May a function be called so?"""
     checkpoint()
-    if implied is not None and not may_bind(implied, implied_binding(function), same=True):
+    taken = call.taken_by(top, function)
+    if any(_answer(top, each, function, call) is False for each in taken):
         return False
-    taken = zip(given, parameter_types(function, top), function_parameters(function) or ())
-    if not all(_takes(top, each, asked, parameter, function) for each, asked, parameter in taken):
+    if not is_template(function):
+        return True
+    kinds = [each.given.type for each in taken if each.parameter is not None]
+    if not may_be_deduced(function, call.explicit or (), kinds, top):
         return False
-    kinds = [each.type for each in given]
-    return not is_template(function) or may_be_deduced(function, explicit or (), kinds, top)
+    return _means_something(top, function, call) is not False
 
 
-def is_certain(
-    top: Scope, function: Function, given: Sequence[Given], others: Sequence[Function], *, explicit: bool
-) -> bool:
+def _means_something(top: Scope, function: Function, call: Call) -> bool | None:
+    given = [each.given for each in call.taken_by(top, function) if each.parameter is not None]
+    return substitution.succeeds(function, call.explicit or (), given, top, call.home_of(function))
+
+
+def is_certain(top: Scope, function: Function, call: Call, others: Sequence[Function]) -> bool:
     """Is one that may be called, as ``others`` may, surely a candidate? Only such a one is better than another: what is
     not known of an argument, above all whether an address leads to what is ``const``, could rule it out, but by a
-    parameter that all of them have. ``explicit``: the call spells template arguments."""
-    if (
-        has_pack(function)
-        or by_ellipsis(function, len(given))
-        or (is_template(function) and may_fail(function))
-    ):
+    parameter that all of them have."""
+    if identity(function) in call.perhaps or is_open_ended(function, len(call.given)):
         return False
-    own = frozenset[str]() if explicit else frozenset(template_parameters(function))
-    parameters = function_parameters(function) or ()
-    theirs = [function_parameters(each) or () for each in others]
-    taken = zip(given, parameter_types(function, top), parameters)
+    if is_template(function) and not _means_something(top, function, call):
+        return False
+    own = frozenset[str]() if call.explicit is not None else frozenset(template_parameters(function))
+    theirs = [(each, call.taken_by(top, each)) for each in others]
     return all(
-        _surely_takes(each, wanted, parameter, function, own)
-        or (own.isdisjoint(parameter.words) and all(_is_alike(parameter, at, each) for each in theirs))
-        for at, (each, wanted, parameter) in enumerate(taken)
+        _answer(top, taken, function, call)
+        or all(at < len(row) and _is_alike(taken, function, row[at], each, own) for each, row in theirs)
+        for at, taken in enumerate(call.taken_by(top, function))
     )
 
 
-def _is_alike(parameter: Parameter, at: int, parameters: Sequence[Parameter]) -> bool:
-    """Does a function have the same parameter at the same position?"""
-    other = parameters[at] if at < len(parameters) else None
+def _answer(top: Scope, taken: Taken, function: Function, call: Call) -> bool | None:
+    """Does a parameter take an argument? None: perhaps."""
+    given, parameter = taken.given, taken.parameter
+    if parameter is None:
+        bound = implied_binding(function)
+        if not may_bind(given, bound, same=True):
+            return False
+        return True if bound.constant or not bound.reference or given.constant is False else None
+    if not _takes(top, given, taken.wanted, parameter, function):
+        return False
+    own = frozenset[str]() if call.explicit is not None else frozenset(template_parameters(function))
+    return _surely_takes(given, taken.wanted, parameter, function, own) or None
+
+
+def _is_alike(taken: Taken, function: Function, other: Taken, of: Function, own: Collection[str]) -> bool:
+    """Do two functions take an argument by the same parameter?"""
+    one, two = taken.parameter, other.parameter
+    if one is None or two is None:
+        return one is two and implied_binding(function) == implied_binding(of)
     return (
-        other is not None
-        and (parameter.words, parameter.pointers) == (other.words, other.pointers)
-        and [each.text for each in parameter.names] == [each.text for each in other.names]
-        and not any(each.templated for each in parameter.names)
-        and not (parameter.declarator and parameter.declarator.dims)
+        not any(word in own for word in one.words)
+        and (one.words, one.pointers) == (two.words, two.pointers)
+        and [each.text for each in one.names] == [each.text for each in two.names]
+        and not any(each.templated for each in one.names)
+        and not (one.declarator and one.declarator.dims)
     )
 
 
@@ -178,9 +241,9 @@ def _never(given: Type | None, wanted: Type | None) -> bool:
     if isinstance(wanted, Record) and given is not None:
         return _never_made(given, wanted)
     if isinstance(given, Record) and is_number(wanted):
-        return not _converts(given)
-    if isinstance(wanted, Enum):  # of nothing but itself ([conv.integral])
-        return (is_number(given) and given != wanted) or address
+        return not may_be_operand(given)
+    if isinstance(wanted, Enum):
+        return (isinstance(given, Enum) and given != wanted) or isinstance(given, Scalar | Pointer | Array)
     if isinstance(wanted, Pointer):
         return is_number(given) or _never_points(getattr(decayed(given), "target", None), wanted.target)
     vector = isinstance(wanted, Scalar) and wanted.name != "dim3" and vector_element(wanted.name) is not None
@@ -216,14 +279,3 @@ def _never_made(given: Type, wanted: Record) -> bool:
     if _may_be(given, wanted) or any(each.decl.body is None or None in bases_of(each) for each in parts):
         return False
     return not may_convert(given, wanted)
-
-
-def _converts(record: Record) -> bool:
-    """May a class have a conversion of its own, or inherit one?"""
-    decl = record.decl
-    lo, hi = decl.body or (0, 0)
-    behind = (decl.source.kinds[at + 1] for at in range(lo, hi - 1) if decl.source.texts[at] == "operator")
-    return decl.body is None or decl.bases is not None or any(kind in _TYPES for kind in behind)
-
-
-_TYPES = frozenset(("NAME", "TYPE", "QUALIFIER", "STORAGE", "SCOPE", "TYPENAME", "DECLTYPE"))

@@ -196,6 +196,9 @@ class _Collector:
                 return end + 1
         if self.kind(i + 1) != "NAMESPACE" and end > i + 1 and self.kinds[end - 1] == "NAME":
             self.into.add(UsingDecl(self.texts[end - 1], self.source, (i + 1, end)))
+        elif "OPERATOR" in self.kinds[i + 1 : end]:
+            name = "".join(self.texts[list(self.kinds).index("OPERATOR", i) : end])
+            self.into.add(UsingDecl(name, self.source, (i + 1, end)))
         return end + 1
 
     def typedef(self, i: int) -> int:

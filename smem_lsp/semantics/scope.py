@@ -297,6 +297,41 @@ class Scope:
             scope = scope.parent
         return Undeclared((name,))
 
+    def levels(self, name: str, *, members: bool = True) -> Iterator[list[tuple[Declared, Scope]] | None]:
+        """What each scope declares as ``name``, outwards from here, where one declares it: the first hides the others
+        ([basic.lookup.unqual]). None, and no more: a base class is unknown. ``members``: those of classes, too."""
+        pending: list[Scope] = []
+        for scope in self.outwards():
+            checkpoint()
+            if scope.record is not None and (not members or scope._is_called(name)):
+                continue
+            if scope.record is None and scope.declares_nothing:
+                continue
+            found = scope._members(name)
+            if found is None:
+                yield None
+                return
+            for each in scope._all_nominated():
+                if each not in pending:
+                    pending.append(each)
+            if pending and scope.namespace:
+                seen = scope._take_nominated(name, pending)
+                found = [*found, *(one for one in seen if one not in found)]
+            if found:
+                yield found
+
+    def _all_nominated(self) -> list[Scope]:
+        """Those of using directives, and of the directives in these ([namespace.udir]/4)."""
+        found: list[Scope] = []
+        waiting = self.nominated()
+        while waiting:
+            checkpoint()
+            each = waiting.pop()
+            if each not in found:
+                found.append(each)
+                waiting += each.nominated()
+        return found
+
     def _is_called(self, name: str) -> bool:
         """Is this the inside of the class ``name``?"""
         return self.record is not None and self.record.decl.name.rpartition("::")[2] == name
@@ -461,6 +496,7 @@ class Scope:
                 return None
             return scope.resolve(parsed)
         path = tuple(t for k, t in zip(kinds[lo:hi], texts[lo:hi]) if k == "NAME")
+        path = (*path, using.name) if "OPERATOR" in kinds[lo:hi] else path
         outer = scope.parent if scope.parent is not None and len(path) == 1 else scope
         work = partial(outer.meaning, path, (None,) * len(path), absolute=absolute)
         found = _USED.of(self.state.store, (using, scope), work)

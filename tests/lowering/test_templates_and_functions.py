@@ -222,7 +222,7 @@ _FRIEND_OF_INSTANCES = """
 template <class T> struct Row {
   T n;
   __device__ operator T() const { return n / 2; }
-  friend __device__ int f(const Row& r) { return r.n / sizeof(T) * 4; }
+  friend __device__ int f(const Row& r) { return r.n * 4 / sizeof(T); }
 };
 template <> struct Row<short> { short n; __device__ operator short() const { return n / 2; } };
 """
@@ -230,13 +230,14 @@ template <> struct Row<short> { short n; __device__ operator short() const { ret
 
 def test_an_instance_of_a_class_template_brings_its_friends() -> None:
     """A worse function of this name is not taken before them, nor they for a specialisation that has none."""
-    assert _verdict(_FRIEND_OF_INSTANCES, "f(r)", "Row<int> r{t};") != "racy"
-    halved = _FRIEND_OF_INSTANCES.replace("sizeof(T) * 4", "2")
-    assert _verdict(halved, "f(r)", "Row<int> r{t};") != "race-free"
+    assert _verdict(_FRIEND_OF_INSTANCES, "f(r)", "Row<int> r{t};") == "race-free"
+    assert _verdict(_FRIEND_OF_INSTANCES, "f(r)", "Row<long long> r{t};") == "racy"
+    halved = _FRIEND_OF_INSTANCES.replace("* 4 / sizeof(T)", "/ 2")
+    assert _verdict(halved, "f(r)", "Row<int> r{t};") == "racy"
     converting = _FRIEND_OF_INSTANCES.replace("n / 2", "n") + "__device__ int f(int i) { return i; }"
-    assert _verdict(converting, "f(r)", "Row<short> r{(short)t};") != "racy"
-    converting = converting.replace("sizeof(T) * 4", "2")
-    assert _verdict(converting, "f(r)", "Row<int> r{t};") != "race-free"
+    assert _verdict(converting, "f(r)", "Row<short> r{(short)t};") == "race-free"
+    converting = converting.replace("* 4 / sizeof(T)", "/ 2")
+    assert _verdict(converting, "f(r)", "Row<int> r{t};") == "racy"
 
 
 _OF_CLASS = """
@@ -362,6 +363,6 @@ template <class T> struct Row {
   static __device__ int of(const Row& r) { return r.n / 2; }
 };
 """
-    assert _verdict(declared, "(r * 1).n", "Row<int> r{t};") != "race-free"
+    assert _verdict(declared, "(r * 1).n", "Row<int> r{t};") == "racy"
     assert _verdict(declared, "Row<int>::of(r)", "Row<int> r{t};") != "race-free"
     assert _verdict(declared, "Row<int>::of(t)") == "race-free"

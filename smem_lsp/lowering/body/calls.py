@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from smem_lsp.elaborate.call_lookup import pointed_class
-from smem_lsp.elaborate.parameters import is_friend, takes
+from smem_lsp.elaborate.parameters import takes
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Op, Operator, Value, Var
@@ -41,9 +40,9 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, Closure, FunctionValue, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import collect, type_of
-from smem_lsp.semantics.entities import Functions, TypedConstant
+from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
-from smem_lsp.semantics.scope import Scope, bases_of
+from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.template_header import type_parameters
 from smem_lsp.semantics.types import Pointer, Record, is_number, plain_type
 from smem_lsp.source.regex import regex
@@ -135,18 +134,7 @@ def _is_own(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope)
     """Is it a function of the file that is named like one of the library and is another one: an atomic that does
     nothing atomically, or any that hides the other or takes other arguments? One that does what its name says is taken
     for it."""
-    found = scope.constant_scope().resolve(callee)
-    homes = [home for _, home in found.overloads] if isinstance(found, Functions) else []
-    if "::" not in callee.text:
-        homes += _around_arguments(ctx, expr, scope)
-    top = ctx.around.file_constants
-    own = [
-        each
-        for each in (overloads.candidates(ctx, callee, expr, scope) if homes else ())
-        if each.around is not None
-        or is_friend(each.function)
-        or any(top.inside(each.function.enclosing) is home for home in homes)
-    ]
+    own = overloads.candidates(ctx, callee, expr, scope)
     if not library_names.ATOMIC.has(_last(callee), ctx.dialect):
         taken = may_take(_last(callee), len(expr.arguments))
         return any(each.around is not None or each.function.enclosing or not taken for each in own)
@@ -157,14 +145,6 @@ def _is_own(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope)
         if bound is None or None in bound.values() or any(_ATOMIC.match(word) for word in body):
             return False
     return bool(own)
-
-
-def _around_arguments(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[Scope]:
-    """The namespaces of the classes of the arguments ([basic.lookup.argdep])."""
-    kinds = (overloads.argument_type(ctx, each, scope) for each in expr.arguments)
-    classes = [each for each in map(pointed_class, kinds) if each is not None]
-    spaces = (next((where for where in each.scope.outwards() if where.namespace), None) for each in classes)
-    return [each for each in spaces if each is not None]
 
 
 _ATOMIC = regex(r"atomic|asm|__|red|cuda")

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from smem_lsp.elaborate import operators as operator_functions
-from smem_lsp.elaborate.call_sites import Callee
-from smem_lsp.elaborate.parameters import takes
 from smem_lsp.elaborate.returned_types import returned_by_function
 from smem_lsp.elaborate.value_categories import Category, Given
-from smem_lsp.lowering.body import methods, objects, value_categories
+from smem_lsp.lowering.body import methods, objects, operator_candidates, value_categories
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -176,9 +173,9 @@ def _of_operator(ctx: Context, expr: value_categories.Operation, scope: LocalSco
     first = kinds[0]
     if symbol in ("[]", "*") and isinstance(first, Pointer | Array):
         return plain_type(first.target if isinstance(first, Pointer) else first.element)
-    found = operators(ctx, symbol, operands, kinds, expr, scope)
-    if found:
-        return returned(*found[0]) if len(found) == 1 else None
+    found = operators(ctx, symbol, operands, expr, scope)
+    if found != []:
+        return returned(*found[0]) if found is not None and len(found) == 1 else None
     if symbol == "=":
         return first
     if len(kinds) == 2 and all(isinstance(kind, Enum | Scalar) for kind in kinds):
@@ -187,34 +184,19 @@ def _of_operator(ctx: Context, expr: value_categories.Operation, scope: LocalSco
 
 
 def operators(
-    ctx: Context,
-    symbol: str,
-    operands: Sequence[tree.Expr],
-    kinds: Sequence[Type | None],
-    expr: tree.Expr,
-    scope: LocalScope,
-) -> list[tuple[Function, Scope]]:
-    """The functions that an operator may call, as in ``called``. ``kinds``: of its operands."""
-    if not any(isinstance(kind, Record | Enum) for kind in kinds):
+    ctx: Context, symbol: str, operands: Sequence[tree.Expr], expr: tree.Expr, scope: LocalScope
+) -> list[tuple[Function, Scope]] | None:
+    """The functions that an operator may call, as in ``called``; none: that of the language; None: not known."""
+    if not operator_candidates.spelled(ctx, symbol, expr):
         return []
-    records = [kind for kind in kinds if isinstance(kind, Record)]
-    if isinstance(kinds[0], Record):
-        object_ = value_categories.given(ctx, operands[0], scope)
-        found = _method(ctx, kinds[0], f"operator{symbol}", operands[1:], expr, scope, object_)
-        if found:
-            return found
-    free = operator_functions.free_candidates(spelled(ctx, symbol, expr), records, ctx.at.unit.symbols.types)
-    name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
-    fitting = [each for each in free if takes(each, len(operands))]
-    call = tree.Call(expr.lo, expr.hi, name, list(operands))
-    fitting = overloads.by_type(ctx, fitting, call, scope)
-    return [(each, Callee(each).scope(ctx.around.file_constants, {})) for each in fitting]
-
-
-def spelled(ctx: Context, symbol: str, at: tree.Expr) -> list[Function]:
-    """All functions in sight that are spelled ``operator<symbol>``."""
-    name = operator_functions.island_name(symbol)
-    if name not in ctx.helpers and name not in ctx.at.unit.header_functions:
+    found = operator_candidates.candidates(ctx, symbol, operands, expr, scope)
+    if found.of_language:
         return []
-    found = overloads.functions_named(ctx, name, tree.Name(at.lo, at.hi, name))
-    return [each for each in found if operator_functions.symbol_of(each) == symbol]
+    if found.language or found.unseen:
+        return None
+    top = ctx.around.file_constants
+    members = [found.member] if found.member is not None else found.members
+    return [
+        *((each.function, each.record.scope) for each in members),
+        *((each.function, each.scope(top, {})) for each in found.free),
+    ]

@@ -296,8 +296,9 @@ def fitting(
     functions = [m.function for m in taking]
     spelled = name.arguments[-1] if name.arguments else None
     explicit = None if spelled is None else [scope.constant_scope().argument(each) for each in spelled]
+    around = [(each.function, each.record.scope) for each in taking]
     left = overloads.by_type(
-        ctx, functions, call, scope, of_one_class=True, implied=implied, explicit=explicit
+        ctx, functions, call, scope, of_one_set=True, implied=implied, explicit=explicit, around=around
     )
     return [m for m in taking if m.function in left]
 

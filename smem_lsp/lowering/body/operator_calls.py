@@ -22,12 +22,14 @@ from smem_lsp.lowering.body import (
     inlining,
     methods,
     objects,
+    operator_candidates,
     stored_targets,
     temporaries,
     unknown_calls,
     value_categories,
 )
 from smem_lsp.lowering.body.class_parts import Method
+from smem_lsp.lowering.body.operator_candidates import MEMBERS_ONLY, Candidates
 from smem_lsp.lowering.callees import outward, overloads
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -35,7 +37,7 @@ from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.scope import bases_of
-from smem_lsp.semantics.types import Enum, Record, Type, plain_type
+from smem_lsp.semantics.types import Enum, Record, plain_type
 from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -46,27 +48,40 @@ def call(
 ) -> Value | Ref | None:
     """What ``a + b``, ``++a``, ``a[i]`` is where a function is called for it, wherever its operands lie; None: it is
     the operator of the language."""
-    functions = expression_types.spelled(ctx, symbol, expr)
+    functions = operator_candidates.spelled(ctx, symbol, expr)
     if not functions:
         return _rewritten(ctx, symbol, operands, expr, scope)
     kinds = [expression_types.of(ctx, operand, scope) for operand in operands]
-    records = [kind for kind in kinds if isinstance(kind, Record)]
-    if not records:
-        if not any(isinstance(kind, Enum) for kind in kinds):
-            if any(kind is None for kind in (kinds[:1] if symbol in _MEMBERS_ONLY else kinds)):
-                _note_possible(ctx, symbol, functions, len(operands), expr)
-            return None
-    member = _member(ctx, symbol, operands, kinds[0], expr, scope)
-    if member is not None or symbol in _MEMBERS_ONLY:
-        return member
-    free = operators.free_candidates(functions, records, ctx.at.unit.symbols.types)
-    free = [each for each in free if takes(each, len(operands))]
+    if not any(isinstance(kind, Record | Enum) for kind in kinds):
+        if any(kind is None for kind in (kinds[:1] if symbol in MEMBERS_ONLY else kinds)):
+            _note_possible(ctx, symbol, functions, len(operands), expr)
+        return None
+    found = operator_candidates.candidates(ctx, symbol, operands, expr, scope)
+    if not found.functions:
+        rewritten = _rewritten(ctx, symbol, operands, expr, scope)
+        if rewritten is not None or found.of_language:
+            return rewritten
+    return _run(ctx, symbol, operands, found, expr, scope)
+
+
+def _run(
+    ctx: Context,
+    symbol: str,
+    operands: Sequence[tree.Expr],
+    found: Candidates,
+    expr: tree.Expr,
+    scope: LocalScope,
+) -> Value | Ref:
+    """The function that surely is called; else one of some has run, or one that is not in sight."""
     name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
     called = tree.Call(expr.lo, expr.hi, name, list(operands))
-    free = overloads.by_type(ctx, free, called, scope)
-    if free:
-        return _free(ctx, free, called, name, scope)
-    return _rewritten(ctx, symbol, operands, expr, scope)
+    functions = found.functions or operator_candidates.spelled(ctx, symbol, expr)
+    kind = expression_types.of(ctx, operands[0], scope)
+    if found.function is not None:
+        return _free(ctx, found.function, called, name, scope)
+    if not isinstance(kind, Record):
+        return _not_followed(ctx, functions, None, called, scope)
+    return _on_object(ctx, found.member, functions, operands, kind, called, scope)
 
 
 def _rewritten(
@@ -75,24 +90,20 @@ def _rewritten(
     """``a != b`` by ``operator==``, ``a < b`` by ``operator<=>``, either with its operands in reverse order
     ([over.match.oper]/3.4); None: no class has one."""
     base = {"!=": "==", "==": "=="}.get(symbol, "<=>")
-    if symbol not in COMPARISONS or not expression_types.spelled(ctx, base, expr):
+    if symbol not in COMPARISONS or not operator_candidates.spelled(ctx, base, expr):
         return None
     ways = [operands] if base != symbol else []
     for each in (*ways, operands[::-1]):
-        if isinstance(expression_types.of(ctx, each[0], scope), Record):
-            found = _member(ctx, base, each, expression_types.of(ctx, each[0], scope), expr, scope)
-            if found is not None:
-                equal = effects.load(ctx, found, expr)
-                known = base == "==" and not isinstance(equal, Ref)
-                return _not(equal, symbol) if known and not isinstance(equal, Ref) else ctx.out.fresh()
+        found = operator_candidates.candidates(ctx, base, each, expr, scope)
+        of_class = isinstance(expression_types.of(ctx, each[0], scope), Record)
+        if found.functions or (found.unseen and of_class):
+            equal = effects.load(ctx, _run(ctx, base, each, found, expr, scope), expr)
+            return _not(equal, symbol) if base == "==" and not isinstance(equal, Ref) else ctx.out.fresh()
     return None
 
 
 def _not(equal: Value, symbol: str) -> Value:
     return operation(Operator.NOT, equal) if symbol == "!=" else equal
-
-
-_MEMBERS_ONLY = frozenset(("[]", "->", "="))  # no function outside of a class may be one ([over.oper])
 
 
 def literal(ctx: Context, expr: tree.Number, scope: LocalScope) -> Value | Ref:
@@ -104,7 +115,10 @@ def literal(ctx: Context, expr: tree.Number, scope: LocalScope) -> Value | Ref:
     if not found:
         return ctx.out.fresh(uniform=True)
     called = tree.Call(expr.lo, expr.hi, at, [tree.Number(expr.lo, expr.hi, number)])
-    return _free(ctx, overloads.by_type(ctx, found, called, scope) or found, called, at, scope)
+    found = overloads.by_type(ctx, found, called, scope) or found
+    if len(found) > 1:
+        return _not_followed(ctx, found, None, called, scope)
+    return _free(ctx, Callee(found[0]), called, at, scope)
 
 
 def _note_possible(
@@ -117,22 +131,6 @@ def _note_possible(
         if fits and inlining.tells(ctx, each):
             implicit_calls.note(ctx, Cause(CauseKind.WHICH_OPERATOR, names=(symbol,)), at)
             return
-
-
-def _member(
-    ctx: Context,
-    symbol: str,
-    operands: Sequence[tree.Expr],
-    kind: Type | None,
-    expr: tree.Expr,
-    scope: LocalScope,
-) -> Value | Ref | None:
-    """The operator that the class of the first operand has; None: it has none."""
-    if not isinstance(kind, Record):
-        return None
-    return _of_class(
-        ctx, symbol, operands, kind, objects.methods(ctx, kind, f"operator{symbol}", expr), expr, scope
-    )
 
 
 def _of_class(
@@ -149,18 +147,34 @@ def _of_class(
     called = tree.Call(expr.lo, expr.hi, name, list(operands[1:]))
     implied = replace(value_categories.given(ctx, operands[0], scope), type=kind)
     if found is None:
-        spelled = expression_types.spelled(ctx, symbol, expr)
+        spelled = operator_candidates.spelled(ctx, symbol, expr)
         return _not_followed(ctx, spelled, target(ctx, kind, operands[0], scope), called, scope)
     fitting = methods.fitting(ctx, found, name, operands[1:], scope, implied)
     if not fitting:
         return None
+    functions = [each.function for each in fitting]
+    return _on_object(ctx, methods.one_of(fitting), functions, operands, kind, called, scope)
+
+
+def _on_object(
+    ctx: Context,
+    method: Method | None,
+    functions: Sequence[Function],
+    operands: Sequence[tree.Expr],
+    kind: Record,
+    called: tree.Call,
+    scope: LocalScope,
+) -> Value | Ref:
+    """An operator of the class of its first operand; ``method`` None: one of some ``functions``."""
+    name = called.callee
+    assert isinstance(name, tree.Name)
+    called = tree.Call(called.lo, called.hi, name, list(operands[1:]))
     on = target(ctx, kind, operands[0], scope)
-    method = methods.one_of(fitting)
     if method is not None and methods.worth(ctx, method.function, on, called, scope):
         result = methods.run(ctx, method, on, name, called, scope)
         if result is not None:
             return result
-    return _not_followed(ctx, [each.function for each in fitting], on, called, scope)
+    return _not_followed(ctx, functions, on, called, scope)
 
 
 def target(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> methods.Target:
@@ -220,20 +234,17 @@ def _not_followed(
     return ctx.lost_address(held | reached, call=name)
 
 
-def _free(
-    ctx: Context, found: Sequence[Function], called: tree.Call, name: tree.Name, scope: LocalScope
-) -> Value | Ref:
+def _free(ctx: Context, callee: Callee, called: tree.Call, name: tree.Name, scope: LocalScope) -> Value | Ref:
     """The call of an operator that is no member."""
-    if len(found) == 1:
-        (function,) = found
-        small = len(function.body.tokens) <= outward.SMALL
-        matters = inlining.matters(ctx, function, called, scope)
-        fits = len(function.body.tokens) <= MAX_TOKENS
-        if (small or (matters and fits)) and inlining.room(ctx, function):
-            result = inlining.inline(ctx, Callee(function), name, called, scope)
-            if result is not None:
-                return result
-    return _not_followed(ctx, found, None, called, scope)
+    function = callee.function
+    small = len(function.body.tokens) <= outward.SMALL
+    matters = inlining.matters(ctx, function, called, scope)
+    fits = len(function.body.tokens) <= MAX_TOKENS
+    if (small or (matters and fits)) and inlining.room(ctx, function, callee.around):
+        result = inlining.inline(ctx, callee, name, called, scope)
+        if result is not None:
+            return result
+    return _not_followed(ctx, [function], None, called, scope)
 
 
 # ---- assignment ------------------------------------------------------------------------------------------------------
@@ -286,7 +297,7 @@ def _assigned_unnamed(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Val
     kind = expression_types.of(ctx, expr.target, scope)
     if not isinstance(kind, Record):
         if kind is None:
-            _note_possible(ctx, "=", expression_types.spelled(ctx, "=", expr), 2, expr)
+            _note_possible(ctx, "=", operator_candidates.spelled(ctx, "=", expr), 2, expr)
         return None
     found = _by_operator(ctx, kind, expr, scope)
     if found is None and special_members.runs_code(kind, Special.ASSIGN):

@@ -10,7 +10,7 @@ from smem_lsp.elaborate import returned_types
 from smem_lsp.elaborate.call_sites import is_null
 from smem_lsp.elaborate.parameters import function_parameters, takes_freely
 from smem_lsp.elaborate.value_categories import Category, Given
-from smem_lsp.lowering.body import declared_types, expression_types
+from smem_lsp.lowering.body import declared_types, expression_types, operator_candidates
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.intrinsics import takes_values
 from smem_lsp.lowering.state.context import Context
@@ -251,10 +251,10 @@ def _of_operator(ctx: Context, expr: Operation, scope: LocalScope) -> Given:
     symbol, operands = operands_of(expr)
     kinds = [expression_types.of(ctx, operand, scope) for operand in operands]
     if None in kinds or any(isinstance(kind, Record | Enum) for kind in kinds):
-        functions = expression_types.operators(ctx, symbol, operands, kinds, expr, scope)
+        functions = expression_types.operators(ctx, symbol, operands, expr, scope)
         if functions:
             return _returned(functions)
-        if None in kinds and expression_types.spelled(ctx, symbol, expr):
+        if functions is None or (None in kinds and operator_candidates.spelled(ctx, symbol, expr)):
             return _UNKNOWN
     match expr:
         case tree.Binary(operator=","):

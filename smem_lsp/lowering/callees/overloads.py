@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from smem_lsp.elaborate import callees
 from smem_lsp.elaborate.best_function import left_by_type
+from smem_lsp.elaborate.call_lookup import Found, looked_up
 from smem_lsp.elaborate.call_sites import Arguments, Callee, Site, given_type
 from smem_lsp.elaborate.parameters import function_parameters
 from smem_lsp.elaborate.value_categories import Given
@@ -18,6 +19,7 @@ from smem_lsp.lowering.state.local_scope import BufferName, LocalScope
 from smem_lsp.lowering.state.shared_answers import Key, shared
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.evaluate import evaluate_value
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import Array, Pointer, Reference, Type
 from smem_lsp.source.queries import Query
@@ -31,9 +33,9 @@ def site(ctx: Context, where: tree.Expr) -> Site:
     return Site(ctx.at.unit, ctx.helpers, ctx.around.file_constants, ctx.at.function, offset)
 
 
-def _arguments(ctx: Context, expr: tree.Call, scope: LocalScope) -> Arguments:
+def _arguments(ctx: Context, expressions: Sequence[tree.Expr], scope: LocalScope) -> Arguments:
     return Arguments(
-        expr.arguments,
+        expressions,
         lambda each: argument_type(ctx, each, scope, decayed=False),
         lambda each: ctx.lower.given(ctx, each, scope),
     )
@@ -44,7 +46,7 @@ def candidates(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalSco
     at = site(ctx, callee)
 
     def find() -> Sequence[Callee]:
-        return callees.candidates(at, callee, _arguments(ctx, expr, scope), scope.constant_scope())
+        return callees.candidates(at, callee, _arguments(ctx, expr.arguments, scope), scope.constant_scope())
 
     return shared(ctx, _CANDIDATES, expr, scope, find, callee, at.offset)
 
@@ -61,13 +63,13 @@ def handed_over(
     ctx: Context, argument: Argument, callee: tree.Name, expr: tree.Call, scope: LocalScope
 ) -> list[Callee]:
     """The functions that a template argument or a pointer to a function names."""
-    arguments = _arguments(ctx, expr, scope)
+    arguments = _arguments(ctx, expr.arguments, scope)
     return callees.handed_over(site(ctx, callee), argument, arguments, scope.constant_scope())
 
 
 def is_built_in(ctx: Context, callee: tree.Name, expr: tree.Call, scope: LocalScope) -> bool:
     """Is it surely the function of CUDA that is called with numbers, though others have its name?"""
-    return callees.is_built_in(site(ctx, callee), callee, _arguments(ctx, expr, scope))
+    return callees.is_built_in(site(ctx, callee), callee, _arguments(ctx, expr.arguments, scope))
 
 
 def functions_named(ctx: Context, name: str, where: tree.Expr) -> list[Function]:
@@ -81,15 +83,35 @@ def by_type(
     expr: tree.Call,
     scope: LocalScope,
     *,
-    of_one_class: bool = False,
+    of_one_set: bool = False,
     implied: Given | None = None,
     explicit: Sequence[Argument] | None = None,
+    perhaps: Sequence[Function] = (),
+    free: Sequence[Function] = (),
+    around: Sequence[tuple[Function, Scope]] = (),
 ) -> list[Function]:
     """Without the overloads that the arguments of a call rule out, as in ``left_by_type``."""
-    arguments = _arguments(ctx, expr, scope)
     return left_by_type(
-        site(ctx, expr), found, arguments, of_one_class=of_one_class, implied=implied, explicit=explicit
+        site(ctx, expr),
+        found,
+        _arguments(ctx, expr.arguments, scope),
+        of_one_set=of_one_set,
+        implied=implied,
+        explicit=explicit,
+        perhaps=perhaps,
+        free=free,
+        around=around,
     )
+
+
+def operators_found(
+    ctx: Context, name: tree.Name, named: Sequence[Function], operands: Sequence[tree.Expr], scope: LocalScope
+) -> Sequence[Found] | None:
+    """The functions that are no members and that the name of an operator finds among those that are spelled so; None:
+    others may be out of sight."""
+    arguments = _arguments(ctx, operands, scope)
+    at, constants = site(ctx, name), scope.constant_scope()
+    return looked_up(at, named, name, arguments, constants, members=False).functions
 
 
 def keeps_values(ctx: Context, function: Function, callee: tree.Name) -> bool:

@@ -159,17 +159,18 @@ def test_a_function_of_a_header_hides_those_around_it() -> None:
     assert Run(kernel, {"n": 3, "blockDim.x": 256}, {"x": 5}).run() == ["W a 24+4"]
 
 
-@pytest.mark.parametrize(
-    "above",
-    [
-        f"{OUTER} namespace y {{ using ::put; {INNER.replace('float*', 'const float*')} {CALL} }}",
-        f"{OUTER} {OUTER_OF_V} namespace y {{ template <class T> __device__ void put(T x, int i) {{ x.p[0] = 1; }}"
-        " __device__ void call(float* p, int i) { V v; v.p = p; put(v, i); } }",  # its class is of the outer one
-    ],
-)
-def test_what_a_namespace_does_not_hide_may_be_called(above: str) -> None:
+def test_what_a_namespace_does_not_hide_may_be_called() -> None:
+    above = f"{OUTER} namespace y {{ using ::put; {INNER.replace('float*', 'const float*')} {CALL} }}"
     kernel = kernel_of(above, "y::call(a, n);")
     assert any(isinstance(node, Branch) for node in walk(kernel.body)) or kernel.unknown_accesses
+
+
+def test_a_function_beside_the_class_of_an_argument_is_called() -> None:
+    above = (
+        f"{OUTER} {OUTER_OF_V} namespace y {{ template <class T> __device__ void put(T x, int i) {{ x.p[0] = 1; }}"
+        " __device__ void call(float* p, int i) { V v; v.p = p; put(v, i); } }"
+    )
+    assert touched(above, "y::call(a, n);") == ["W a 12+4"]
 
 
 HANDED = (

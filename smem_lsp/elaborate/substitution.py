@@ -1,0 +1,218 @@
+"""Whether a function template takes part in a call with what its parameters are deduced from ([temp.deduct.general]/8).
+
+Each type in its declaration is looked up with the template arguments. Where a name means nothing then, the template is
+no candidate; where it is not known what one means, it may be none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from smem_lsp.elaborate.deducible import names_of_parameters
+from smem_lsp.elaborate.parameters import binding, function_parameters
+from smem_lsp.elaborate.returned_types import declaration_of
+from smem_lsp.elaborate.special_members import class_name
+from smem_lsp.elaborate.value_categories import Given
+from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.semantics.declarations import AliasDecl, ClassDecl, Parameter, Range, Source, parse_tokens
+from smem_lsp.semantics.deduction import bind_call
+from smem_lsp.semantics.entities import (
+    Argument,
+    Namespace,
+    Template,
+    TypedConstant,
+    Undeclared,
+    is_open,
+    is_value,
+)
+from smem_lsp.semantics.function_scope import function_scope, parameters_of
+from smem_lsp.semantics.scope import Scope, bases_of
+from smem_lsp.semantics.types import Array, Enum, Pointer, Record, Type, is_number, plain_type
+from smem_lsp.source import checkpoint
+from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+
+_MOST_NESTED = 8  # aliases in each other
+
+
+def succeeds(
+    function: Function,
+    explicit: Sequence[Argument],
+    given: Sequence[Given],
+    top: Scope,
+    around: Scope | None = None,
+) -> bool | None:
+    """Does every type in the declaration mean something? None: not known. ``around``: of the class that defines it."""
+    if not parameters_of(function):
+        return True
+    spelled = list(_spelled(function, len(explicit), len(given)))
+    if any(each is None for each in spelled):
+        return None
+    if not spelled:
+        return True
+    arguments = bind_call(function, explicit, [each.type for each in given], top)
+    if arguments is None:
+        return None
+    bound = {each.name: argument for each, argument in zip(parameters_of(function), arguments) if each.name}
+    own = {each.name for each in parameters_of(function)[len(explicit) :]}
+    bound |= dict.fromkeys(_open(function, given, own))
+    where = function_scope(top, function, bound) if around is None else around.bind(bound)
+    return _all(_means(*each, where) for each in spelled if each is not None)
+
+
+def _open(function: Function, given: Sequence[Given], own: Collection[str]) -> Iterator[str]:
+    """The template parameters that may be deduced as ``const`` or as a reference, which arguments do not tell."""
+    for parameter, each in zip(function_parameters(function) or (), given):
+        taken = binding(parameter, function)
+        by_value = taken is not None and not (parameter.pointer or taken.reference)
+        told = "const" in parameter.words or (
+            each.constant is False and taken is not None and taken.reference == "&"
+        )
+        if not (by_value or told):
+            yield from (word for word in parameter.words if word in own)
+
+
+def _all(answers: Iterator[bool | None]) -> bool | None:
+    known = list(answers)
+    return False if False in known else None if None in known else True
+
+
+_Part = tuple[Source, Range]
+
+
+def _spelled(function: Function, explicit: int, count: int) -> Iterator[_Part | None]:
+    """The types in a declaration that may mean nothing, by their tokens; None: a constraint that is not evaluated."""
+    parameters = parameters_of(function)
+    source, head, behind = declaration_of(function)
+    if {"REQUIRES", "DECLTYPE"} & {*source.kinds} or any(
+        _is_constrained(function, each) for each in parameters
+    ):
+        yield None
+    named = names_of_parameters(function, count)
+    for number, each in enumerate(parameters):
+        if each.kind == "value" and _may_fail(each.source, each.type):
+            yield each.source, each.type
+        unused = each.default is None or number < explicit or each.name in named
+        if not unused and each.default is not None and _may_fail(each.source, each.default):
+            yield each.source, each.default
+    lo, hi = head
+    while lo < hi and source.kinds[lo] in ("STORAGE", "QUALIFIER"):
+        lo += 1
+    arrow = next((at + 1 for at in range(*behind) if source.texts[at] == "->"), None)
+    results = [(lo, hi)] if arrow is None else [(arrow, behind[1])]
+    taken = function.definition.island.parameters
+    for result in (*results, taken):
+        if _may_fail(source, result):
+            yield source, result
+
+
+def _is_constrained(function: Function, parameter: Parameter) -> bool:
+    """``template <Concept T>``, which is read as a value"""
+    words = (word for each in function.parameters or () for word in each.words)
+    return parameter.kind == "value" and parameter.name != "" and parameter.name in words
+
+
+def _may_fail(source: Source, where: Range) -> bool:
+    return any(each in ("<", "::") for each in source.texts[slice(*where)])
+
+
+def _means(source: Source, where: Range, scope: Scope, depth: int = 0) -> bool | None:
+    """Do all names in these tokens mean something in a scope?"""
+    lo, hi = where
+    kinds, texts = list(source.kinds[lo:hi]), list(source.texts[lo:hi])
+    if source.texts[hi : hi + 1] == [">>"] and texts.count("<") > texts.count(">"):
+        kinds, texts = [*kinds, "GT"], [*texts, ">"]  # one token closes this list and the one around it
+    for rule in ("parameters", "expression"):
+        parsed = parse_tokens(rule, kinds, texts, source.symbols)
+        if parsed is not None:
+            return _all(_named(each, scope, depth) for each in _names(parsed))
+    return None
+
+
+def _names(parsed: object) -> Iterator[tree.Name]:
+    """The names that may mean nothing."""
+    waiting = [parsed]
+    while waiting:
+        checkpoint()
+        each = waiting.pop()
+        match each:
+            case list():
+                waiting += each
+            case tree.Declaration(names=names) | tree.TypeId(names=names):
+                waiting += names
+            case tree.Name() if "::" in each.text or each.templated:
+                yield each
+                waiting += [given for segment in each.arguments for given in segment or ()]
+            case tree.Unary(operand=operand):
+                waiting.append(operand)
+            case tree.Binary(left=left, right=right):
+                waiting += (left, right)
+            case tree.SizeOf(type=kind):
+                waiting.append(kind)
+            case tree.Call(callee=callee, arguments=arguments):
+                waiting += (callee, *arguments)
+
+
+def _named(name: tree.Name, scope: Scope, depth: int) -> bool | None:
+    """Does a name mean something, whatever its template arguments do?"""
+    path = tuple(part for part in name.text.split("::") if part)
+    arguments = tuple(name.arguments) if name.arguments else (None,) * len(path)
+    if len(arguments) != len(path) or depth > _MOST_NESTED:
+        return None
+    absolute = name.text.startswith("::")
+    for length in range(1, len(path)):
+        around = scope.meaning(path[:length], arguments[:length], absolute=absolute)
+        if _lacks(around, path[length]):
+            return False
+    for length in range(1, len(path) + 1):
+        if arguments[length - 1] is not None:
+            template = scope.meaning(path[:length], (*arguments[: length - 1], None), absolute=absolute)
+            answer = _instance(template, arguments[length - 1] or (), scope, depth)
+            if answer is not True:
+                return answer
+    meaning = scope.meaning(path, arguments, absolute=absolute)
+    if isinstance(meaning, TypedConstant):
+        return is_value(meaning) or None
+    known = meaning is not None and not isinstance(meaning, Undeclared | Namespace)
+    return (known and not (isinstance(meaning, Type) and is_open(meaning))) or None
+
+
+def _lacks(around: object, name: str) -> bool:
+    """Is it surely a type without such a member?"""
+    kind = plain_type(around) if isinstance(around, Type) else None
+    if not isinstance(kind, Record):
+        return isinstance(kind, Pointer | Array) or (is_number(kind) and not isinstance(kind, Enum))
+    parts = with_bases(kind)
+    open_ = is_open(kind) or any(
+        each.decl.body is None or each.scope.declarations.odd or None in bases_of(each) for each in parts
+    )
+    return not open_ and not any(each.scope.own(name) or class_name(each) == name for each in parts)
+
+
+def _instance(template: object, given: Sequence[tree.Expr], scope: Scope, depth: int) -> bool | None:
+    """Do the type of an alias, and the default arguments of a template, mean something for these arguments?"""
+    if not isinstance(template, Template):
+        return None if template is None else True  # of the library, if it means something at all
+    answers: list[bool | None] = []
+    for decl, home in template.found:
+        parameters = decl.parameters if isinstance(decl, AliasDecl | ClassDecl) else None
+        if isinstance(decl, ClassDecl) and decl.arguments is not None:
+            continue
+        if parameters is None:
+            return None
+        arguments = (
+            home.arguments_for(parameters, given, home)
+            if scope is home
+            else scope.arguments_for(parameters, given, home)
+        )
+        if arguments is None:
+            return None
+        bound = home.bind({each.name: argument for each, argument in zip(parameters, arguments) if each.name})
+        answers += [
+            _means(each.source, each.default, bound, depth + 1)
+            for each in parameters[len(given) :]
+            if each.default is not None and _may_fail(each.source, each.default)
+        ]
+        if isinstance(decl, AliasDecl) and _may_fail(decl.source, decl.type):
+            answers.append(_means(decl.source, decl.type, bound, depth + 1))
+    return _all(iter(answers))
