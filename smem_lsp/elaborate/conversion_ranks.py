@@ -96,12 +96,17 @@ def order(given: Given, one: Asked, other: Asked) -> int | None:
     if isinstance(one.type, Pointer | Array) and isinstance(other.type, Pointer | Array) and not ranks[0]:
         return _less_qualified(given, one.constant, other.constant)
     if one.type != other.type:
-        if ranks[0] == _DERIVED:
-            return _nearer_base(one.type, other.type)
-        return None if ranks[0] > _CONVERTED or not isinstance(one.type, Scalar) else 0
+        return _of_one_rank(ranks[0], one.type, other.type)
     if one.binding is None or other.binding is None:
         return None
     return preferred(given, one.binding, other.binding)
+
+
+def _of_one_rank(rank: int, one: Type | None, other: Type | None) -> int | None:
+    """Which of two types is the better one for an argument that becomes either in the same way; None: not known."""
+    if rank == _DERIVED:
+        return _nearer_base(one, other)
+    return None if rank > _CONVERTED or not isinstance(one, Scalar) else 0
 
 
 def _nearer_base(one: Type | None, other: Type | None) -> int | None:

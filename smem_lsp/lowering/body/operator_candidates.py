@@ -18,7 +18,7 @@ from smem_lsp.lowering.body.class_parts import Method
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
-from smem_lsp.semantics.types import Enum, Record
+from smem_lsp.semantics.types import Enum, Record, Type
 from smem_lsp.source import record
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -87,11 +87,9 @@ def candidates(
         free=of_free,
         around=around,
     )
-    guessed = [each.function for each in free if each.open]
     if not left:
-        classes = [kind for kind in kinds if isinstance(kind, Record)]
-        language = symbol in _OF_OBJECTS or all(map(may_be_operand, classes))
-        return Candidates(language=language, unseen=not language)
+        return _of_language(symbol, kinds)
+    guessed = [each.function for each in free if each.open]
     if all(each in guessed for each in left):
         return Candidates(unseen=True)
     given = tuple(value_categories.given(ctx, each, scope) for each in operands[1:])
@@ -105,6 +103,13 @@ def candidates(
         [Callee(each.function, each.around) for each in free if each.function in left],
         instead is None,
     )
+
+
+def _of_language(symbol: str, kinds: Sequence[Type | None]) -> Candidates:
+    """No function takes the operands: it is the operator of the language, if it may have them."""
+    classes = [kind for kind in kinds if isinstance(kind, Record)]
+    language = symbol in _OF_OBJECTS or all(map(may_be_operand, classes))
+    return Candidates(language=language, unseen=not language)
 
 
 def _in_sight(
