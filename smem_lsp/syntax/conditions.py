@@ -56,9 +56,20 @@ def parse_integer(spelling: str) -> int | None:
         body = spelling[1:-1]
         if len(body) == 1:
             return ord(body)
-        if len(body) == 2 and body[0] == "\\":
-            return _ESCAPES.get(body[1])
+        return _escaped(body[1:]) if body[:1] == "\\" else None
     return None
+
+
+def _escaped(body: str) -> int | None:
+    """The character behind a backslash ([lex.ccon])."""
+    if _OCTAL.fullmatch(body):
+        return int(body, 8)
+    found = _HEXADECIMAL.fullmatch(body)
+    return int(found[1], 16) if found else _ESCAPES.get(body)
+
+
+_OCTAL = regex(r"[0-7]{1,3}")
+_HEXADECIMAL = regex(r"(?:x|u(?=.{4}$)|U(?=.{8}$))([0-9a-fA-F]{1,8})")
 
 
 @remembered(most=8192)

@@ -114,6 +114,20 @@ def test_asm_is_read() -> None:
     assert calls(parse_asm('"" ::: "memory"')) == "(void)0"
 
 
+def test_a_structure_that_a_conversion_returns_is_watched() -> None:
+    types = "struct P { int v; }; struct Q { int v; operator P() const { return {v}; } };\n"
+    text = f"""{types}__global__ void k(int* out) {{
+        __shared__ P a[64];
+        const int t = threadIdx.x;
+        a[t] = Q{{t}};
+        out[t] = a[63 - t].v;
+    }}
+    int main() {{ k<<<1, 64>>>(smem::output<int>(64)); }}
+    """
+    with build([Source("k", text)]) as programs:
+        assert programs.run("k").races
+
+
 def test_a_structure_assigned_from_a_call_is_watched() -> None:
     text = """
         __shared__ float4 a[64];

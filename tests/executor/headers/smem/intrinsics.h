@@ -78,7 +78,11 @@ class Assigned {
   SMEM_CALL T& operator=(const T& value) { return store(value, SMEM_PLACE); }
   template <class U, class = std::enable_if_t<!std::is_same_v<std::decay_t<U>, T>>>
   __attribute__((always_inline)) decltype(auto) operator=(U&& value) {
-    return *at_ = std::forward<U>(value);  // what it becomes first is stored here, behind a hook
+    using Given = std::decay_t<U>;
+    if constexpr (std::is_class_v<Given> && std::is_convertible_v<U, T> && std::is_trivially_copy_assignable_v<T>)
+      return *this = static_cast<T>(std::forward<U>(value));  // a conversion function returns it straight into memory
+    else
+      return *at_ = std::forward<U>(value);  // what it becomes first is stored here, behind a hook
   }
 
  private:
