@@ -7,7 +7,7 @@ declarations is its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -168,14 +168,36 @@ def _is_of_block(seen: _Seen) -> bool:
 def _by_name(site: Site, function: Function, seen: Sequence[_Seen]) -> list[Found]:
     """A function, if it is declared among what is seen."""
     home, _ = _place(site, function)
+    declared = _declared(site, function, home)
     sure: bool | None = None
     for each in seen:
         checkpoint()
-        if next(around for around in each.home.outwards() if around.namespace) is home:
+        same: bool | None = False
+        if each.home is home:
+            same = declared.get(each.decl, False)
+        elif next(around for around in each.home.outwards() if around.namespace) is home:
             same = declares(each.decl, function, each.home, site.top)
-            if same is not False:
-                sure = sure or (each.sure and same is True)
+        if same is not False:
+            sure = sure or (each.sure and same is True)
     return [] if sure is None else [Found(function, sure=sure)]
+
+
+def _declared(site: Site, function: Function, home: Scope) -> Mapping[FunctionDecl, bool | None]:
+    """What its namespace declares under the name of a function that may be the function; None: perhaps."""
+
+    def find() -> Mapping[FunctionDecl, bool | None]:
+        named = [
+            decl
+            for decl, _ in home.own(operator_name(function) or function.name)
+            if isinstance(decl, FunctionDecl)
+        ]
+        answers = [(decl, declares(decl, function, home, site.top)) for decl in named]
+        return {decl: same for decl, same in answers if same is not False}
+
+    return _DECLARED.of(site.top.state.store, identity(function), find)
+
+
+_DECLARED = Query[Identity, Mapping[FunctionDecl, "bool | None"]]("declarations of a function")
 
 
 def _is_one_unseen(site: Site, seen: Sequence[_Seen], named: Sequence[Function], count: int) -> bool:

@@ -18,6 +18,7 @@ from smem_lsp.semantics.declarations import AliasDecl, ClassDecl, Parameter, Ran
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import (
     Argument,
+    Functions,
     Namespace,
     Template,
     TypedConstant,
@@ -27,7 +28,7 @@ from smem_lsp.semantics.entities import (
 )
 from smem_lsp.semantics.function_scope import function_scope, parameters_of
 from smem_lsp.semantics.scope import Scope, bases_of
-from smem_lsp.semantics.types import Array, Enum, Pointer, Record, Type, is_number, plain_type
+from smem_lsp.semantics.types import Array, Enum, FunctionType, Pointer, Record, Type, is_number, plain_type
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -57,7 +58,19 @@ def succeeds(
     own = {each.name for each in parameters_of(function)[len(explicit) :]}
     bound |= dict.fromkeys(_open(function, given, own))
     where = function_scope(top, function, bound) if around is None else around.bind(bound)
-    return _all(_means(*each, where) for each in spelled if each is not None)
+    parts = [each for each in spelled if each is not None]
+    answer = _all(_means(*each, where) for each in parts)
+    return None if answer and any(_is_built_on(source, part) for source, part, _ in parts) else answer
+
+
+def _is_built_on(source: Source, where: Range) -> bool:
+    """Is a type made of what a name means, which cannot be made of every type: a pointer, a reference, an array?"""
+    depth = 0
+    for text in source.texts[slice(*where)]:
+        depth += text.count("<") - (text.count(">") if text != "->" else 0)
+        if depth <= 0 and text in ("*", "&", "&&", "[", "?"):
+            return True
+    return False
 
 
 def _open(function: Function, given: Sequence[Given], own: Collection[str]) -> Iterator[str]:
@@ -77,7 +90,7 @@ def _all(answers: Iterator[bool | None]) -> bool | None:
     return False if False in known else None if None in known else True
 
 
-_Part = tuple[Source, Range]
+_Part = tuple[Source, Range, bool]  # is it a value?
 
 
 def _spelled(function: Function, explicit: int, count: int) -> Iterator[_Part | None]:
@@ -91,10 +104,10 @@ def _spelled(function: Function, explicit: int, count: int) -> Iterator[_Part | 
     named = names_of_parameters(function, count)
     for number, each in enumerate(parameters):
         if each.kind == "value" and _may_fail(each.source, each.type):
-            yield each.source, each.type
+            yield each.source, each.type, False
         unused = each.default is None or number < explicit or each.name in named
         if not unused and each.default is not None and _may_fail(each.source, each.default):
-            yield each.source, each.default
+            yield each.source, each.default, each.kind == "value"
     lo, hi = head
     while lo < hi and source.kinds[lo] in ("STORAGE", "QUALIFIER"):
         lo += 1
@@ -103,7 +116,7 @@ def _spelled(function: Function, explicit: int, count: int) -> Iterator[_Part | 
     taken = function.definition.island.parameters
     for result in (*results, taken):
         if _may_fail(source, result):
-            yield source, result
+            yield source, result, False
 
 
 def _is_constrained(function: Function, parameter: Parameter) -> bool:
@@ -116,45 +129,45 @@ def _may_fail(source: Source, where: Range) -> bool:
     return any(each in ("<", "::") for each in source.texts[slice(*where)])
 
 
-def _means(source: Source, where: Range, scope: Scope, depth: int = 0) -> bool | None:
-    """Do all names in these tokens mean something in a scope?"""
+def _means(source: Source, where: Range, value: bool, scope: Scope, depth: int = 0) -> bool | None:
+    """Do all names in these tokens mean something in a scope? ``value``: as an expression, not as types."""
     lo, hi = where
     kinds, texts = list(source.kinds[lo:hi]), list(source.texts[lo:hi])
     if source.texts[hi : hi + 1] == [">>"] and texts.count("<") > texts.count(">"):
         kinds, texts = [*kinds, "GT"], [*texts, ">"]  # one token closes this list and the one around it
-    for rule in ("parameters", "expression"):
+    for rule in ("expression", "parameters") if value else ("parameters", "expression"):
         parsed = parse_tokens(rule, kinds, texts, source.symbols)
         if parsed is not None:
-            return _all(_named(each, scope, depth) for each in _names(parsed))
+            return _all(_named(each, typed, scope, depth) for each, typed in _names(parsed))
     return None
 
 
-def _names(parsed: object) -> Iterator[tree.Name]:
-    """The names that may mean nothing."""
-    waiting = [parsed]
+def _names(parsed: object) -> Iterator[tuple[tree.Name, bool | None]]:
+    """The names that may mean nothing, and whether a type is meant; None: a template argument, which may be either."""
+    waiting: list[tuple[object, bool | None]] = [(parsed, None)]
     while waiting:
         checkpoint()
-        each = waiting.pop()
+        each, typed = waiting.pop()
         match each:
             case list():
-                waiting += each
+                waiting += ((one, typed) for one in each)
             case tree.Declaration(names=names) | tree.TypeId(names=names):
-                waiting += names
+                waiting += ((one, True) for one in names)
             case tree.Name() if "::" in each.text or each.templated:
-                yield each
-                waiting += [given for segment in each.arguments for given in segment or ()]
+                yield each, typed
+                waiting += ((given, None) for segment in each.arguments for given in segment or ())
             case tree.Unary(operand=operand):
-                waiting.append(operand)
+                waiting.append((operand, False))
             case tree.Binary(left=left, right=right):
-                waiting += (left, right)
+                waiting += ((left, False), (right, False))
             case tree.SizeOf(type=kind):
-                waiting.append(kind)
+                waiting.append((kind, True))
             case tree.Call(callee=callee, arguments=arguments):
-                waiting += (callee, *arguments)
+                waiting += ((callee, None), *((one, False) for one in arguments))
 
 
-def _named(name: tree.Name, scope: Scope, depth: int) -> bool | None:
-    """Does a name mean something, whatever its template arguments do?"""
+def _named(name: tree.Name, typed: bool | None, scope: Scope, depth: int) -> bool | None:
+    """Does a name mean something, whatever its template arguments do? ``typed``: as in ``_names``."""
     path = tuple(part for part in name.text.split("::") if part)
     arguments = tuple(name.arguments) if name.arguments else (None,) * len(path)
     if len(arguments) != len(path) or depth > _MOST_NESTED:
@@ -170,11 +183,27 @@ def _named(name: tree.Name, scope: Scope, depth: int) -> bool | None:
             answer = _instance(template, arguments[length - 1] or (), scope, depth)
             if answer is not True:
                 return answer
+    if len(path) > 1 and not _is_seen(scope.meaning(path[:-1], arguments[:-1], absolute=absolute)):
+        return None
     meaning = scope.meaning(path, arguments, absolute=absolute)
     if isinstance(meaning, TypedConstant):
-        return is_value(meaning) or None
+        return (is_value(meaning) and typed is not True) or None
+    if typed is False or isinstance(meaning, Array | FunctionType | Functions | Template):
+        return None
     known = meaning is not None and not isinstance(meaning, Undeclared | Namespace)
     return (known and not (isinstance(meaning, Type) and is_open(meaning))) or None
+
+
+def _is_seen(around: object) -> bool:
+    """Are the members of a class public, as far as its words tell ([temp.deduct]/8)?"""
+    kind = plain_type(around) if isinstance(around, Type) else None
+    parts = with_bases(kind) if isinstance(kind, Record) else ()
+    return all(each.decl.tag != "class" and not _hides(each.decl) for each in parts)
+
+
+def _hides(decl: ClassDecl) -> bool:
+    end = decl.body[1] if decl.body is not None else decl.head[1]
+    return not {"private", "protected"}.isdisjoint(decl.source.texts[decl.head[0] : end])
 
 
 def _lacks(around: object, name: str) -> bool:
@@ -209,10 +238,10 @@ def _instance(template: object, given: Sequence[tree.Expr], scope: Scope, depth:
             return None
         bound = home.bind({each.name: argument for each, argument in zip(parameters, arguments) if each.name})
         answers += [
-            _means(each.source, each.default, bound, depth + 1)
+            _means(each.source, each.default, each.kind == "value", bound, depth + 1)
             for each in parameters[len(given) :]
             if each.default is not None and _may_fail(each.source, each.default)
         ]
         if isinstance(decl, AliasDecl) and _may_fail(decl.source, decl.type):
-            answers.append(_means(decl.source, decl.type, bound, depth + 1))
+            answers.append(_means(decl.source, decl.type, False, bound, depth + 1))
     return _all(iter(answers))

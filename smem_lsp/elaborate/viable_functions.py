@@ -243,7 +243,9 @@ def _never(given: Type | None, wanted: Type | None) -> bool:
     if isinstance(given, Record) and is_number(wanted):
         return not may_be_operand(given)
     if isinstance(wanted, Enum):
-        return (isinstance(given, Enum) and given != wanted) or isinstance(given, Scalar | Pointer | Array)
+        if isinstance(given, Enum):  # that of a class template and that of its instance may be one
+            return given.decl is not wanted.decl
+        return isinstance(given, Scalar | Pointer | Array)
     if isinstance(wanted, Pointer):
         return is_number(given) or _never_points(getattr(decayed(given), "target", None), wanted.target)
     vector = isinstance(wanted, Scalar) and wanted.name != "dim3" and vector_element(wanted.name) is not None
@@ -262,6 +264,8 @@ def _never_points(given: Type | None, wanted: Type | None) -> bool:
 
 def _may_be(given: Type | None, wanted: Type | None) -> bool:
     """Is it this type, or a class derived from it? A class template stands for any of its instances inside itself."""
+    if isinstance(given, Enum) and isinstance(wanted, Enum):
+        return given.decl is wanted.decl
     if not isinstance(given, Record) or not isinstance(wanted, Record):
         return given == wanted
     parts = with_bases(given)

@@ -149,8 +149,10 @@ def _listed(given: Listed, parameter: tree.Declaration, scope: Scope) -> TypedCo
 def _returned_type(decl: FunctionDecl, scope: Scope) -> Type | None:
     """The type before the function's name; None for `auto` or an unknown type."""
     lo, hi = decl.head
+    kinds = decl.source.kinds
+    name = next((at for at in range(lo, hi) if kinds[at] == "OPERATOR"), hi - 1)
     behind = None if decl.body is None else (decl.list[1] + 1, decl.body[0] - 1)
-    return type_of.returned(decl.source, (lo, hi - 1), behind, scope)
+    return type_of.returned(decl.source, (lo, name), behind, scope)
 
 
 def _deduced(

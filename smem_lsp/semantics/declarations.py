@@ -41,7 +41,8 @@ class Source:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Parameter:
-    """A template parameter. ``kind``: "type", "value" or "template"; ranges of its type and default."""
+    """A template parameter. ``kind``: "type", "value" or "template"; ranges of its type and default; ``closers``: how
+    many of the ``>`` of its default stand in the token that closes the header, as in ``class A = B<int>>``."""
 
     kind: str
     name: str
@@ -49,6 +50,17 @@ class Parameter:
     type: Range
     default: Range | None
     pack: bool
+    closers: int = 0
+
+    @property
+    def default_tokens(self) -> tuple[Source, int, int] | None:
+        """The tokens of its default, and their range."""
+        if self.default is None or not self.closers:
+            return None if self.default is None else (self.source, *self.default)
+        lo, hi = self.default
+        kinds = [*self.source.kinds[lo:hi], *["GT"] * self.closers]
+        texts = [*self.source.texts[lo:hi], *[">"] * self.closers]
+        return Source(kinds, texts, match_brackets(kinds), self.source.symbols), 0, len(kinds)
 
 
 def _start(parameters: tuple[Parameter, ...] | None, otherwise: int) -> int:
@@ -344,6 +356,14 @@ def template_parameters(kinds: Sequence[str], texts: Sequence[str], symbols: Sym
 
 def parameters_of(source: Source, lo: int, hi: int) -> Iterator[Parameter]:
     """The parameters of a template head."""
+    found = list(_parameters_of(source, lo, hi))
+    closers = len(source.texts[hi]) - 1 if hi < len(source.texts) and set(source.texts[hi]) == {">"} else 0
+    if found and found[-1].default is not None:
+        found[-1] = replace(found[-1], closers=closers)
+    return iter(found)
+
+
+def _parameters_of(source: Source, lo: int, hi: int) -> Iterator[Parameter]:
     for start, end in split(source, lo, hi, angles=True):
         checkpoint()
         equals = start

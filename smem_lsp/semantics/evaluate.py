@@ -7,7 +7,7 @@ holds, where it is known exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from smem_lsp.semantics import (
     arithmetic,
@@ -147,8 +147,9 @@ def _evaluate(expr: tree.Expr, scope: Scope) -> TypedConstant:
 
 def _unary(expr: tree.Unary, scope: Scope) -> TypedConstant:
     value = evaluate_value(expr.operand, scope)
-    if _may_call(expr.operator, (value,), scope):
-        return UNKNOWN
+    called = _called(expr.operator, (value,), scope)
+    if called is not None:
+        return called
     match expr.operator:
         case "!":
             known = arithmetic.truth(value)
@@ -185,28 +186,40 @@ def _binary(expr: tree.Binary, scope: Scope) -> TypedConstant:
         second = arithmetic.truth(evaluate_value(expr.right, scope))
         return TypedConstant(BOOL, int(second) if known is not None and second is not None else None)
     right = evaluate_value(expr.right, scope)
-    if _may_call(expr.operator, (left, right), scope):
-        return UNKNOWN
+    called = _called(expr.operator, (left, right), scope)
+    if called is not None:
+        return called
     if expr.operator == ",":
         return right
     return arithmetic.operate(expr.operator, left, right)
 
 
-def _may_call(operator: str, operands: Iterable[TypedConstant], scope: Scope) -> bool:
-    """May an operator with an operand of an enumeration be a function ([over.match.oper]/1): is one of this name
-    declared around the expression or beside the enumeration? A member of a class takes none of them first."""
-    for operand in operands:
-        kind = plain_type(operand.type)
-        if isinstance(kind, Enum):
-            around = (each for start in (scope, kind.scope) for each in start.outwards())
-            found = (each for scope in around for each in scope.own(f"operator{operator}"))
-            return any(isinstance(decl, FunctionDecl) and _is_free(decl, where) for decl, where in found)
+def _called(operator: str, operands: Sequence[TypedConstant], scope: Scope) -> TypedConstant | None:
+    """What a function gives that is called for an operator: one that takes an operand of an enumeration as it is
+    ([over.match.oper]/3.2), declared around the expression or beside the enumeration. None: that of the language."""
+    kinds = [plain_type(each.type) for each in operands]
+    if not any(isinstance(kind, Enum) for kind in kinds):
+        return None
+    name = tree.Name(0, 0, f"operator{operator}")
+    taking: dict[FunctionDecl, Scope] = {}
+    for around in (scope, *(kind.scope for kind in kinds if isinstance(kind, Enum))):
+        meaning = around.resolve(name)
+        for decl, where in meaning.overloads if isinstance(meaning, Functions) else ():
+            if where.record is None and decl.parameters is None and _takes(decl, where, kinds):
+                taking[decl] = where
+    return constexpr.call(Functions(tuple(taking.items())), operands) if taking else None
+
+
+def _takes(decl: FunctionDecl, where: Scope, kinds: Sequence[Type | None]) -> bool:
+    """Is one of the operands an enumeration that the parameter in its place is of?"""
+    parsed = decl.source.parse("parameters", *decl.list)
+    parameters = parsed if isinstance(parsed, list) else []
+    for kind, parameter in zip(kinds, parameters):
+        if isinstance(kind, Enum) and isinstance(parameter, tree.Declaration) and parameter.declarators:
+            own = plain_type(type_of.variable_type(parameter, parameter.declarators[0], where))
+            if isinstance(own, Enum) and own.decl is kind.decl:
+                return len(parameters) == len(kinds)
     return False
-
-
-def _is_free(operator: FunctionDecl, where: Scope) -> bool:
-    """Is it no member of a class: a friend, or declared outside of classes?"""
-    return where.record is None or "friend" in operator.source.texts[slice(*operator.head)]
 
 
 def _ternary(expr: tree.Ternary, scope: Scope) -> TypedConstant:

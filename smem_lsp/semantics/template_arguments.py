@@ -44,9 +44,9 @@ def fit(
 
 
 def _default(parameter: Parameter, scope: Scope) -> Argument:
-    assert parameter.default is not None
-    lo, hi = parameter.default
-    source = parameter.source
+    tokens = parameter.default_tokens
+    assert tokens is not None
+    source, lo, hi = tokens
     if parameter.kind == "type":
         return type_of.spelled_type(source, lo, hi, scope)
     if parameter.kind == "value":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smem_lsp.semantics.declarations import AliasDecl, ClassDecl
+from smem_lsp.semantics.declarations import ClassDecl
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record, Type, plain_type
 
@@ -22,13 +22,16 @@ def may_be_tuple(kind: Type | None, scope: Scope) -> bool:
 
 
 def _may_be_for(special: ClassDecl, name: str | None, top: Scope) -> bool:
-    """May a specialisation be one for the class ``name``: does it name it, an alias, or any class?"""
+    """May a specialisation be one for the class ``name``? Not if it surely names another class."""
     if special.arguments is None:
         return False
     texts = special.source.texts[slice(*special.arguments)]
-    if name is None or name in texts or (len(texts) == 1 and texts[0] in _own_names(special)):
+    path = [text for text in texts if text != "::"]
+    plain = name is not None and len(path) * 2 - 1 == len(texts) and all(map(str.isidentifier, path))
+    if not plain or name in path or path[0] in _own_names(special):
         return True
-    return any(isinstance(decl, AliasDecl) for text in texts for decl, _ in top.own(text))
+    named = top.meaning(tuple(path), (None,) * len(path))
+    return isinstance(named, Record) and named.decl.name.rpartition("::")[2] != path[-1]  # an alias
 
 
 def _own_names(special: ClassDecl) -> set[str]:

@@ -88,7 +88,7 @@ def _rewritten(
     ctx: Context, symbol: str, operands: Sequence[tree.Expr], expr: tree.Expr, scope: LocalScope
 ) -> Value | Ref | None:
     """``a != b`` by ``operator==``, ``a < b`` by ``operator<=>``, either with its operands in reverse order
-    ([over.match.oper]/3.4); None: no class has one."""
+    ([over.match.oper]/3.4 of C++20, where it is a member: before, no function is called so); None: no class has one."""
     base = {"!=": "==", "==": "=="}.get(symbol, "<=>")
     if symbol not in COMPARISONS or not operator_candidates.spelled(ctx, base, expr):
         return None
@@ -96,7 +96,7 @@ def _rewritten(
     for each in (*ways, operands[::-1]):
         found = operator_candidates.candidates(ctx, base, each, expr, scope)
         of_class = isinstance(expression_types.of(ctx, each[0], scope), Record)
-        if found.functions or (found.unseen and of_class):
+        if of_class and (found.members or found.unseen):
             equal = effects.load(ctx, _run(ctx, base, each, found, expr, scope), expr)
             return _not(equal, symbol) if base == "==" and not isinstance(equal, Ref) else ctx.out.fresh()
     return None
