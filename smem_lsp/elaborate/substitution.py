@@ -6,6 +6,7 @@ no candidate; where it is not known what one means, it may be none.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Collection, Iterator, Sequence
 
 from smem_lsp.elaborate.deducible import names_of_parameters
@@ -28,7 +29,17 @@ from smem_lsp.semantics.entities import (
 )
 from smem_lsp.semantics.function_scope import function_scope, parameters_of
 from smem_lsp.semantics.scope import Scope, bases_of
-from smem_lsp.semantics.types import Array, Enum, FunctionType, Pointer, Record, Type, is_number, plain_type
+from smem_lsp.semantics.types import (
+    VOID,
+    Array,
+    Enum,
+    FunctionType,
+    Pointer,
+    Record,
+    Type,
+    is_number,
+    plain_type,
+)
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -90,7 +101,13 @@ def _all(answers: Iterator[bool | None]) -> bool | None:
     return False if False in known else None if None in known else True
 
 
-_Part = tuple[Source, Range, bool]  # is it a value?
+class _Use(enum.Enum):
+    TYPE = enum.auto()
+    VALUE = enum.auto()
+    PARAMETERS = enum.auto()
+
+
+_Part = tuple[Source, Range, _Use]
 
 
 def _spelled(function: Function, explicit: int, count: int) -> Iterator[_Part | None]:
@@ -104,10 +121,10 @@ def _spelled(function: Function, explicit: int, count: int) -> Iterator[_Part | 
     named = names_of_parameters(function, count)
     for number, each in enumerate(parameters):
         if each.kind == "value" and _may_fail(each.source, each.type):
-            yield each.source, each.type, False
+            yield each.source, each.type, _Use.TYPE
         unused = each.default is None or number < explicit or each.name in named
         if not unused and each.default is not None and _may_fail(each.source, each.default):
-            yield each.source, each.default, each.kind == "value"
+            yield each.source, each.default, _used(each)
     lo, hi = head
     while lo < hi and source.kinds[lo] in ("STORAGE", "QUALIFIER"):
         lo += 1
@@ -116,7 +133,11 @@ def _spelled(function: Function, explicit: int, count: int) -> Iterator[_Part | 
     taken = function.definition.island.parameters
     for result in (*results, taken):
         if _may_fail(source, result):
-            yield source, result, False
+            yield source, result, _Use.PARAMETERS if result is taken else _Use.TYPE
+
+
+def _used(parameter: Parameter) -> _Use:
+    return _Use.VALUE if parameter.kind == "value" else _Use.TYPE
 
 
 def _is_constrained(function: Function, parameter: Parameter) -> bool:
@@ -129,22 +150,27 @@ def _may_fail(source: Source, where: Range) -> bool:
     return any(each in ("<", "::") for each in source.texts[slice(*where)])
 
 
-def _means(source: Source, where: Range, value: bool, scope: Scope, depth: int = 0) -> bool | None:
-    """Do all names in these tokens mean something in a scope? ``value``: as an expression, not as types."""
+def _means(source: Source, where: Range, use: _Use, scope: Scope, depth: int = 0) -> bool | None:
+    """Do all names in these tokens mean something in a scope?"""
     lo, hi = where
     kinds, texts = list(source.kinds[lo:hi]), list(source.texts[lo:hi])
     if source.texts[hi : hi + 1] == [">>"] and texts.count("<") > texts.count(">"):
         kinds, texts = [*kinds, "GT"], [*texts, ">"]  # one token closes this list and the one around it
+    value = use is _Use.VALUE
     for rule in ("expression", "parameters") if value else ("parameters", "expression"):
         parsed = parse_tokens(rule, kinds, texts, source.symbols)
         if parsed is not None:
-            return _all(_named(each, typed, scope, depth) for each, typed in _names(parsed))
+            names = list(_names(parsed, False if value else None))
+            answer = _all(_named(each, typed, scope, depth) for each, typed in names)
+            of_void = (scope.resolve(each) == VOID for each, typed in names if typed)
+            return None if answer and use is _Use.PARAMETERS and any(of_void) else answer
     return None
 
 
-def _names(parsed: object) -> Iterator[tuple[tree.Name, bool | None]]:
-    """The names that may mean nothing, and whether a type is meant; None: a template argument, which may be either."""
-    waiting: list[tuple[object, bool | None]] = [(parsed, None)]
+def _names(parsed: object, whole: bool | None) -> Iterator[tuple[tree.Name, bool | None]]:
+    """The names that may mean nothing, and whether a type is meant; None: a template argument, which may be either.
+    ``whole``: the same of all that is parsed."""
+    waiting: list[tuple[object, bool | None]] = [(parsed, whole)]
     while waiting:
         checkpoint()
         each, typed = waiting.pop()
@@ -238,10 +264,10 @@ def _instance(template: object, given: Sequence[tree.Expr], scope: Scope, depth:
             return None
         bound = home.bind({each.name: argument for each, argument in zip(parameters, arguments) if each.name})
         answers += [
-            _means(each.source, each.default, each.kind == "value", bound, depth + 1)
+            _means(each.source, each.default, _used(each), bound, depth + 1)
             for each in parameters[len(given) :]
             if each.default is not None and _may_fail(each.source, each.default)
         ]
         if isinstance(decl, AliasDecl) and _may_fail(decl.source, decl.type):
-            answers.append(_means(decl.source, decl.type, False, bound, depth + 1))
+            answers.append(_means(decl.source, decl.type, _Use.TYPE, bound, depth + 1))
     return _all(iter(answers))
