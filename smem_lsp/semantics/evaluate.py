@@ -207,7 +207,21 @@ def _called(operator: str, operands: Sequence[TypedConstant], scope: Scope) -> T
         for decl, where in meaning.overloads if isinstance(meaning, Functions) else ():
             if where.record is None and decl.parameters is None and _takes(decl, where, kinds):
                 taking[decl] = where
-    return constexpr.call(Functions(tuple(taking.items())), operands) if taking else None
+    if not taking:
+        return None
+    known = not any(map(_changes, taking))
+    return constexpr.call(Functions(tuple(taking.items())), operands) if known else UNKNOWN
+
+
+def _changes(decl: FunctionDecl) -> bool:
+    """Has a function a parameter that an enumerator, which is no variable, may not be bound to?"""
+    parsed = decl.source.parse("parameters", *decl.list)
+    parameters = parsed if isinstance(parsed, list) else []
+    return any(
+        "&" in declarator.pointers and "const" not in parameter.words
+        for parameter in parameters
+        for declarator in parameter.declarators
+    )
 
 
 def _takes(decl: FunctionDecl, where: Scope, kinds: Sequence[Type | None]) -> bool:
