@@ -33,7 +33,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.rules.model import Finding
 from smem_lsp.source import SourceText
 
@@ -56,7 +56,7 @@ class Mark:
         return self == expected and expected.words in self.words
 
 
-def expect(source: str, *, among: Sequence[str] = (), config: Config | None = None) -> Report:
+def expect(source: str, *, among: Sequence[str] = (), config: Config | None = None) -> FileReport:
     """Check ``source`` without its caret lines: every finding is marked, and every mark is a finding.
 
     ``among``: codes, or beginnings of codes (``SMEM2``); findings of other rules are not looked at. Raises
@@ -82,7 +82,7 @@ def expect(source: str, *, among: Sequence[str] = (), config: Config | None = No
     return report
 
 
-def codes(report: Report, *, among: Sequence[str] = ()) -> list[str]:
+def codes(report: FileReport, *, among: Sequence[str] = ()) -> list[str]:
     """Codes of the findings in their order, for tests that are not about the place; ``among`` as above."""
     return [finding.code for finding in report.findings if _is(finding.code, among)]
 

@@ -17,7 +17,7 @@ from store import compiled
 from toolchain import nvcc, require
 
 from smem_lsp.config import Config
-from smem_lsp.engine import KernelReport, Report, apply, check
+from smem_lsp.engine import FileReport, KernelReport, apply, check
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.rules.facts import KernelFacts
@@ -111,7 +111,7 @@ def safe_merges(text: str) -> list[str]:
     return [fix.title for fix in merges_offered(text) if fix.safety is Safety.SAFE]
 
 
-def only_fix(report: Report, code: str) -> Fix:
+def only_fix(report: FileReport, code: str) -> Fix:
     """The single fix of the single finding with ``code``."""
     found = [finding for finding in report.findings if finding.code == code]
     assert len(found) == 1, [f"{finding.code}: {finding.message}" for finding in report.findings]
@@ -221,7 +221,7 @@ def _unindented(source: str) -> str:
     return re.sub(r"\A\r?\n", "", source)
 
 
-def _applicable(report: Report, finding: Finding) -> bool:
+def _applicable(report: FileReport, finding: Finding) -> bool:
     return any(fix.safety is not Safety.DISPLAY for fix in report.fixes_for(finding))
 
 

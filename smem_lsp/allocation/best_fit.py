@@ -10,7 +10,7 @@ from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.allocation.resolve_overlaps import Lives, resolve_overlaps
 from smem_lsp.analysis.dataflow.conflicts import Conflicts
-from smem_lsp.ir.nodes import Access, Assign, Branch, Loop, Node, Place, Seq, walk
+from smem_lsp.ir.nodes import Access, Assignment, BarrierSite, Branch, Loop, Node, Seq, walk
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
@@ -54,16 +54,16 @@ def _statements(body: Seq) -> list[list[Node]]:
     """The nodes of ``body`` between two places where a barrier could stand, without assignments."""
     out: list[list[Node]] = [[]]
     for node in body:
-        if isinstance(node, Place):
+        if isinstance(node, BarrierSite):
             if out[-1]:
                 out.append([])
-        elif not isinstance(node, Assign):
+        elif not isinstance(node, Assignment):
             out[-1].append(node)
     return out if out[-1] else out[:-1]
 
 
 @dataclass(slots=True)
-class _Region:
+class _Layers:
     """``layers``: buffers that lie beside each other, one layer on top of the other in time."""
 
     bytes: int
@@ -74,14 +74,14 @@ class _Region:
 class _Memory:
     """``free``: by rising bytes, among equals in the order they were freed; ``kept``: regions never given back."""
 
-    free: list[_Region] = field(default_factory=list)
-    kept: list[_Region] = field(default_factory=list)
-    held: dict[int, _Region] = field(default_factory=dict)  # buffer -> the region it lives in
+    free: list[_Layers] = field(default_factory=list)
+    kept: list[_Layers] = field(default_factory=list)
+    held: dict[int, _Layers] = field(default_factory=dict)  # buffer -> the region it lives in
 
     def allocate(self, item: Item) -> None:
         checkpoint()
         if item.size <= SMALL:
-            self.kept.append(_Region(item.size, [[item]]))
+            self.kept.append(_Layers(item.size, [[item]]))
             return
         larger = next((region for region in self.free if region.bytes >= item.size), None)
         if larger is not None and larger.bytes <= LARGER * item.size:
@@ -89,7 +89,7 @@ class _Memory:
             larger.layers.append([item])
             self.held[item.index] = larger
             return
-        merged = _Region(0)
+        merged = _Layers(0)
         for region in [region for region in reversed(self.free) if region.bytes < item.size]:
             self.free.remove(region)
             merged.bytes += region.bytes
@@ -135,7 +135,7 @@ def _place(
     return _offsets([*memory.free, *memory.kept])
 
 
-def _offsets(regions: Sequence[_Region]) -> dict[int, int]:
+def _offsets(regions: Sequence[_Layers]) -> dict[int, int]:
     """Regions one after the other; the buffers of the same layer number are all aligned alike."""
     align: list[int] = []
     for region in regions:

@@ -34,19 +34,19 @@ def branch_and_bound(
     ground = [0] * len(of.size)
     # Most often the goal can be reached, and nothing prunes like asking for exactly that.
     known_cliques = cliques(of, left)
-    exact = _State(of, grain, known_cliques, goal, goal + 1, dict(known), steps * 3 // 4)
+    exact = _SearchState(of, grain, known_cliques, goal, goal + 1, dict(known), steps * 3 // 4)
     _place(exact, left, ground, ground, {}, (0, -1), 0)
     rest = steps - steps * 3 // 4 + max(exact.steps, 0)
     if exact.peak <= goal:
         return Found(exact.offsets, True), rest
     peak = max(known[place] + of.size[place] for place in left)
-    free = _State(of, grain, known_cliques, goal, peak, dict(known), rest)
+    free = _SearchState(of, grain, known_cliques, goal, peak, dict(known), rest)
     _place(free, left, ground, ground, {}, (0, -1), 0)
     return Found(free.offsets, free.steps >= 0 or free.peak <= goal), max(free.steps, 0)
 
 
 @dataclass(slots=True)
-class _State:
+class _SearchState:
     of: Problem
     grain: Mapping[int, tuple[int, ...]]
     cliques: list[tuple[int, ...]]  # items that all conflict with each other
@@ -75,7 +75,7 @@ def _grain(of: Problem, part: int) -> dict[int, tuple[int, ...]]:
 
 
 def _place(
-    state: _State,
+    state: _SearchState,
     left: list[int],
     lows: list[int],
     clears: list[int],
@@ -130,7 +130,7 @@ def _place(
             return
 
 
-def _piled(state: _State, lows: list[int], placed: Mapping[int, int], floor: int) -> int:
+def _piled(state: _SearchState, lows: list[int], placed: Mapping[int, int], floor: int) -> int:
     """Bytes that a clique needs when all of it that is not placed yet goes on top of ``floor``."""
     size = state.of.size
     most = 0
@@ -152,7 +152,7 @@ def _raised(ends: list[int], interfering: int, end: int) -> list[int]:
     return [end if interfering >> place & 1 and end > low else low for place, low in enumerate(ends)]
 
 
-def _starts(state: _State, place: int, low: int, placed: Mapping[int, int]) -> set[int]:
+def _starts(state: _SearchState, place: int, low: int, placed: Mapping[int, int]) -> set[int]:
     """Where an item that may coincide with others can go: alone, upon one, or as part of a pile of them."""
     of = state.of
     mates = {other: offset for other, offset in placed.items() if of.equal[place] >> other & 1}

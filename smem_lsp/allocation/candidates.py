@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import field
 
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.ir.nodes import Access, Assign, Loop, Place, Seq, bodies
+from smem_lsp.ir.nodes import Access, Assignment, BarrierSite, Loop, Seq, bodies
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
@@ -51,9 +51,9 @@ def _visit(seq: Seq, above: Path, cost: int, index: _Index) -> None:
     same: list[int] = []
     for at, node in enumerate(seq.items):
         checkpoint()
-        if isinstance(node, Assign):
+        if isinstance(node, Assignment):
             continue
-        if isinstance(node, Place):
+        if isinstance(node, BarrierSite):
             if node.point in index.facts.places:
                 index.costs[node.point] = cost
                 same.append(node.point)
@@ -86,13 +86,13 @@ def _cures(o: Path, m: Path) -> Iterable[int]:
 def _before(seq: Seq, at: int) -> Iterable[int]:
     """The place before the statement of the item at ``at``: one statement may be several items."""
     for node in reversed(seq.items[:at]):
-        if isinstance(node, Place):
+        if isinstance(node, BarrierSite):
             yield node.point
             return
 
 
 def _after(seq: Seq, at: int) -> Iterable[int]:
     for node in seq.items[max(at, -1) + 1 :]:
-        if isinstance(node, Place):
+        if isinstance(node, BarrierSite):
             yield node.point
             return

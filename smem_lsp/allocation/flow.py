@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Jump, JumpKind, Loop, Place, Seq
+from smem_lsp.ir.nodes import Access, Assignment, Barrier, BarrierSite, Branch, Jump, JumpKind, Loop, Seq
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
 
@@ -40,7 +40,7 @@ def flow(body: Seq, facts: Facts, added: frozenset[int]) -> Flow:
     """The graph of ``body``; node 0 is the start. ``added``: Place points that hold a barrier."""
     out = Flow()
     start, outside = _node(out), _Targets(_node(out), _node(out))
-    _Builder(out, facts, added).seq(body, start, outside)
+    _FlowBuilder(out, facts, added).seq(body, start, outside)
     return out
 
 
@@ -85,7 +85,7 @@ class _Targets:
 
 
 @dataclass(frozen=True, slots=True)
-class _Builder:
+class _FlowBuilder:
     """Adds nodes to ``out``; a method takes the node in front and returns the one at the end."""
 
     out: Flow
@@ -96,7 +96,7 @@ class _Builder:
         out, facts = self.out, self.facts
         for node in seq.items:
             checkpoint()
-            if isinstance(node, Assign):
+            if isinstance(node, Assignment):
                 continue
             if node.point in facts.covering:
                 here = _node(out, here)
@@ -104,7 +104,7 @@ class _Builder:
             if isinstance(node, Access):
                 here = _node(out, here)
                 out.accesses[here] = node
-            elif isinstance(node, (Barrier, Place)):
+            elif isinstance(node, (Barrier, BarrierSite)):
                 if node.point in (facts.barriers if isinstance(node, Barrier) else self.added):
                     here = _node(out, here)
                     out.walls.add(here)

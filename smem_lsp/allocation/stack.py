@@ -11,7 +11,7 @@ from smem_lsp.allocation.resolve_overlaps import resolve_overlaps
 from smem_lsp.analysis.dataflow.conflicts import Conflicts
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.skeleton import Stretch
-from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Loop, Place, Seq
+from smem_lsp.ir.nodes import Access, Assignment, Barrier, BarrierSite, Branch, Loop, Seq
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
@@ -63,7 +63,7 @@ def collect(seq: Seq, lifted: tuple[int, int] | None, counts: bool, walk: Walk) 
     """Collects accesses and barriers; ``lifted``: the outermost loop around. Returns the last point."""
     last = 0
     for node in seq.items:
-        if isinstance(node, Assign):
+        if isinstance(node, Assignment):
             continue
         last = max(last, node.point)
         if isinstance(node, Access):
@@ -76,7 +76,7 @@ def collect(seq: Seq, lifted: tuple[int, int] | None, counts: bool, walk: Walk) 
         elif isinstance(node, Barrier):
             if counts and node.point in walk.facts.barriers:
                 walk.barriers.append(node.point)
-        elif isinstance(node, Place):
+        elif isinstance(node, BarrierSite):
             places = node.places if isinstance(node, Stretch) else (node.point,)
             if counts and not walk.added.isdisjoint(places):
                 walk.barriers.append(node.point)

@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smem_lsp.cli import formats
-from smem_lsp.cli.baseline import Known, key_of
+from smem_lsp.cli.baseline import KnownFindings, key_of
 from smem_lsp.cli.errors import reported
 from smem_lsp.cli.fixing import Fixed, fix_text, fixable, hidden
 from smem_lsp.cli.outcome import FileOutcome, FileTask, Options
 from smem_lsp.cli.path_settings import rule_names
 from smem_lsp.engine import forget_files
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.environment import Leftovers, SourceError, SourceFile, write_source
 from smem_lsp.environment.compiler import OFF
 from smem_lsp.output import coloured, json_, verdicts
@@ -46,11 +46,11 @@ class Analyser:
 
     def _analysed(self, source: SourceFile, task: FileTask, reader: FileReader) -> tuple[FileOutcome, bool]:
         notes: dict[str, None] = {}  # what a compiler did not do, each line once
-        known = Known(self._options.baseline, task.path)
+        known = KnownFindings(self._options.baseline, task.path)
         check = self._check_of(task, notes, reader)
-        reports: list[Report] = []
+        reports: list[FileReport] = []
 
-        def checked(text: str) -> Report:
+        def checked(text: str) -> FileReport:
             reports.append(check(text))
             return known.removed(reports[-1])
 
@@ -59,7 +59,7 @@ class Analyser:
         outcome.notes.extend(notes)
         return outcome, all(report.repeatable for report in reports)
 
-    def _applied(self, source: SourceFile, task: FileTask, check: Callable[[str], Report]) -> FileOutcome:
+    def _applied(self, source: SourceFile, task: FileTask, check: Callable[[str], FileReport]) -> FileOutcome:
         options = self._options
         if not (options.fix or options.diff):
             return _outcome(Fixed(source.text, check(source.text)), task, options)
@@ -87,7 +87,7 @@ class Analyser:
 
     def _check_of(
         self, task: FileTask, notes: dict[str, None], reader: FileReader
-    ) -> Callable[[str], Report]:
+    ) -> Callable[[str], FileReport]:
         from smem_lsp.engine import Within
 
         path, config, within = task.path, task.config, Within(task.within)

@@ -23,7 +23,7 @@ from smem_lsp.source import clipped, read_regular
 from smem_lsp.source.record import dataclass
 
 if TYPE_CHECKING:
-    from smem_lsp.engine.report import Report
+    from smem_lsp.engine.report import FileReport
 
 Key = tuple[str, str, str]
 """Rule, kernel, words."""
@@ -47,7 +47,7 @@ def key_of(finding: Finding) -> Key:
     return finding.code, finding.kernel or "", lasting_words(finding)
 
 
-class Known:
+class KnownFindings:
     """The known findings of one file, and how many of them the last report had."""
 
     __slots__ = ("_known", "found")
@@ -60,7 +60,7 @@ class Known:
     def gone(self) -> int:
         return self._known.total() - self.found
 
-    def removed(self, report: Report) -> Report:
+    def removed(self, report: FileReport) -> FileReport:
         """The report without them. Of equal findings the first are taken for the known ones."""
         if not self._known:
             return report

@@ -211,7 +211,7 @@ def _first_line(error: object) -> str:
 _mine = threading.local()
 
 
-class _Kept:
+class _KeptProcess:
     """A process of ours beside a worker, for one thread of it and one run. It ends when it has been idle."""
 
     __slots__ = ("_child", "_lock", "_new", "_timer", "run")
@@ -251,12 +251,12 @@ class _Kept:
 
 def run_item(run: str, folder: str, options: bytes, task: bytes) -> bytes:
     """Check one file, on a worker: a pickled FileTask in, a pickled FileOutcome out."""
-    kept: _Kept | None = getattr(_mine, "kept", None)
+    kept: _KeptProcess | None = getattr(_mine, "kept", None)
     if kept is None or kept.run != run:
         if kept is not None:
             kept.end()
         unpickled: Options = pickle.loads(options)
-        kept = _mine.kept = _Kept(run, lambda: Child(unpickled, folder))
+        kept = _mine.kept = _KeptProcess(run, lambda: Child(unpickled, folder))
     item: FileTask = pickle.loads(task)
     try:
         outcome = kept.check(item)

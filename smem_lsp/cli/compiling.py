@@ -8,7 +8,7 @@ from smem_lsp.cli.path_settings import NVCC
 from smem_lsp.config import Config
 from smem_lsp.engine import Within, check
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.environment.compiler import Compiler, Request, user_store
 from smem_lsp.environment.compiler_process import Stop
 from smem_lsp.environment.nvcc import KernelStatistics
@@ -62,12 +62,12 @@ def check_compiled(
     tell: Callable[[str], None],
     measurer: Measurer,
     within: Within,
-) -> Report:
+) -> FileReport:
     """The report on a text whose kernels are compiled for every target in force. ``tell`` gets one line about what was
     not compiled."""
     engine = Store()
 
-    def report(found: Measured) -> Report:
+    def report(found: Measured) -> FileReport:
         return check(
             text, path=path, config=config, reader=reader, cache=engine, measured=found, within=within
         )

@@ -12,7 +12,7 @@ from smem_lsp.cli.errors import EXIT_CLEAN, UsageError
 from smem_lsp.cli.path_settings import Settings
 from smem_lsp.cli.reading import project_reader
 from smem_lsp.cli.terminal import use_utf8
-from smem_lsp.config import KEYS, ConfigError, Loaded
+from smem_lsp.config import KEYS, ConfigError, LoadedSettings
 from smem_lsp.environment.project_index import Missing, ProjectIndex
 from smem_lsp.output.json_text import dump
 from smem_lsp.source import is_file, is_folder, is_there, plural, printable
@@ -47,7 +47,7 @@ class _Explained:
     """``project``: of the file; None without one, or where it has no folders to look for includes in."""
 
     path: str
-    loaded: Loaded
+    loaded: LoadedSettings
     project: ProjectIndex | None
     missing: tuple[Missing, ...]
 
@@ -73,7 +73,7 @@ def _explained(path: str, settings: Settings) -> _Explained:
     return _Explained(path, loaded, index, tuple(missing))
 
 
-def _include_dirs(loaded: Loaded, settings: Settings, file: str) -> Sequence[str]:
+def _include_dirs(loaded: LoadedSettings, settings: Settings, file: str) -> Sequence[str]:
     try:
         flags = settings.for_file(file).compile_flags
     except ConfigError:
@@ -149,7 +149,7 @@ def _below(path: str, root: str) -> str:
     return str(Path(path).relative_to(root))
 
 
-def _value(loaded: Loaded, key: str) -> str:
+def _value(loaded: LoadedSettings, key: str) -> str:
     """The value as TOML writes it; ``(not set)`` for None, which TOML cannot write."""
     value = _plain(loaded, key)
     if value is None:
@@ -160,7 +160,7 @@ def _value(loaded: Loaded, key: str) -> str:
     return _toml(value)
 
 
-def _plain(loaded: Loaded, key: str) -> object:
+def _plain(loaded: LoadedSettings, key: str) -> object:
     """The value as a config file may give it, in lists, tables, words and numbers."""
     value: object = getattr(loaded.config, key.replace("-", "_"))
     if key == "threads" and isinstance(value, tuple):

@@ -9,7 +9,7 @@ from smem_lsp.output.version import TOOL, VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from smem_lsp.engine.report import Report
+    from smem_lsp.engine.report import FileReport
 
 EXIT_CLEAN = 0
 EXIT_FINDINGS = 1
@@ -37,7 +37,7 @@ def internal_error(error: Exception) -> str:
     return reported(f"internal error: {described(error)}")
 
 
-def told_stops(file: str, report: Report) -> bool:
+def told_stops(file: str, report: FileReport) -> bool:
     """Say on stderr which analyses have no result. False: nothing is left to show."""
     for each in report.stopped:
         complain(f"{file}: {reported(each.report) if each.report else f'not complete, {each.words}'}")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import field
 
 from smem_lsp.cli.fix_policy import FixPolicy, Hidden
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.fixes.model import Safety
 from smem_lsp.fixes.one_round import one_round
 from smem_lsp.source import TextEdit, apply_edits
@@ -21,11 +21,11 @@ class Fixed:
     """The text after the last round, its report, and how many findings of each rule were fixed."""
 
     text: str
-    report: Report
+    report: FileReport
     counts: Counter[str] = field(default_factory=Counter)
 
 
-def fix_text(text: str, check: Callable[[str], Report], policy: FixPolicy) -> Fixed:
+def fix_text(text: str, check: Callable[[str], FileReport], policy: FixPolicy) -> Fixed:
     """Apply non-overlapping fixes in source order and check again, at most ten rounds.
 
     A round that leads back to an earlier text is undone: two rules then undo each other's fixes.
@@ -44,7 +44,7 @@ def fix_text(text: str, check: Callable[[str], Report], policy: FixPolicy) -> Fi
     return result
 
 
-def choose_edits(report: Report, policy: FixPolicy) -> tuple[list[TextEdit], Counter[str]]:
+def choose_edits(report: FileReport, policy: FixPolicy) -> tuple[list[TextEdit], Counter[str]]:
     """Edits of one round, each fix whole or not at all, and how many findings of each code they fix."""
     offers = []
     for finding in filter(policy.wants, report.findings):
@@ -55,7 +55,7 @@ def choose_edits(report: Report, policy: FixPolicy) -> tuple[list[TextEdit], Cou
     return [edit for _, fix in chosen for edit in fix.edits], Counter(finding.code for finding, _ in chosen)
 
 
-def fixable(report: Report, policy: FixPolicy) -> int:
+def fixable(report: FileReport, policy: FixPolicy) -> int:
     """How many findings have a fix that the policy allows."""
     return sum(
         policy.wants(finding) and any(policy.allows(fix) for fix in report.fixes_for(finding))
@@ -63,7 +63,7 @@ def fixable(report: Report, policy: FixPolicy) -> int:
     )
 
 
-def hidden(report: Report, policy: FixPolicy) -> Counter[Hidden]:
+def hidden(report: FileReport, policy: FixPolicy) -> Counter[Hidden]:
     """How many findings have only fixes that the policy forbids, by the flags that would allow one."""
     found: Counter[Hidden] = Counter()
     for finding in report.findings:

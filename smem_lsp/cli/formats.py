@@ -10,14 +10,14 @@ from smem_lsp.output.style import Style
 from smem_lsp.rules.model import Severity
 
 if TYPE_CHECKING:
-    from smem_lsp.engine.report import Report
+    from smem_lsp.engine.report import FileReport
     from smem_lsp.output.json_document import JsonObject
 
 DOCUMENTS = ("json", "sarif", "gitlab", "junit")
 """Those that are one text for all files."""
 
 
-def text(report: Report, format: str, style: Style) -> str:
+def text(report: FileReport, format: str, style: Style) -> str:
     """The findings of one file, in a format that has a text for each."""
     if format == "github":
         from smem_lsp.output import github

@@ -13,7 +13,7 @@ from smem_lsp.cli.path_settings import Settings
 from smem_lsp.cli.reading import project_reader
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.environment import SourceError, read_source
 from smem_lsp.output import layout_html, layout_json, layout_svg, layout_text, stream_timeline
 from smem_lsp.rules.host_streams import Stream, streams_named
@@ -69,7 +69,7 @@ def split_kernel(argument: str) -> tuple[str, str | None]:
     return argument, None
 
 
-def check_file(file: str, settings: Settings) -> Report:
+def check_file(file: str, settings: Settings) -> FileReport:
     from smem_lsp.engine import check
 
     if is_folder(file):
@@ -78,7 +78,7 @@ def check_file(file: str, settings: Settings) -> Report:
     return check(source.text, path=file, config=settings.for_file(file), reader=project_reader())
 
 
-def choose(report: Report, file: str, kernel: str | None) -> list[int]:
+def choose(report: FileReport, file: str, kernel: str | None) -> list[int]:
     """Indices of the kernels of that name, one per instance. Without a name: the kernels with shared memory, or all if
     none has any."""
     kernels = [report.kernels[index].kernel for index in range(len(report.kernels))]
@@ -97,7 +97,7 @@ def choose(report: Report, file: str, kernel: str | None) -> list[int]:
     return chosen
 
 
-def _single(report: Report, chosen: Sequence[int], file: str) -> int:
+def _single(report: FileReport, chosen: Sequence[int], file: str) -> int:
     """The one kernel of the JSON object or the picture; instances of one template count as one."""
     names = list(dict.fromkeys(report.kernels[index].kernel.name for index in chosen))
     if len(names) > 1:

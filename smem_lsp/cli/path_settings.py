@@ -13,7 +13,7 @@ from smem_lsp.cli.errors import UsageError, complain
 from smem_lsp.config import (
     Config,
     ConfigError,
-    Loaded,
+    LoadedSettings,
     WrongValue,
     config_from_table,
     config_in,
@@ -52,8 +52,8 @@ class Settings:
         self._commands = CompileCommands()
         self._isolated: bool = flags.isolated
         self._named: bool = flags.config is not None
-        self._folders: dict[Path, Loaded | ConfigError] = {}
-        self._fixed: Loaded | None = None
+        self._folders: dict[Path, LoadedSettings | ConfigError] = {}
+        self._fixed: LoadedSettings | None = None
         self._noted: set[str] = set()
         if flags.isolated:
             self._fixed = self._finish(defaults())
@@ -65,7 +65,7 @@ class Settings:
         else:
             self._finish(defaults())  # a wrong flag is wrong wherever the config file is
 
-    def of(self, path: str) -> Loaded:
+    def of(self, path: str) -> LoadedSettings:
         """The settings of a file, or of any file in its folder. Raises ConfigError."""
         if self._fixed is not None:
             return self._fixed
@@ -74,10 +74,10 @@ class Settings:
             raise found
         return found
 
-    def _of_folder(self, folder: Path) -> Loaded | ConfigError:
+    def _of_folder(self, folder: Path) -> LoadedSettings | ConfigError:
         """The settings of a folder. Each folder is looked at once."""
         passed: list[Path] = []
-        found: Loaded | ConfigError | None = None
+        found: LoadedSettings | ConfigError | None = None
         for above in _upwards(folder):
             found = self._folders.get(above)
             if found is not None:
@@ -118,7 +118,7 @@ class Settings:
             self.note(f"{command.database}: {command.problem}; going on without")
         return replace(config, compile_flags=command.flags)
 
-    def _without_foreign_programs(self, config: Config, loaded: Loaded) -> Config:
+    def _without_foreign_programs(self, config: Config, loaded: LoadedSettings) -> Config:
         """A config file that no flag names may ask for the machine's own nvcc, but may not choose a program to run."""
         if self._named or config.nvcc in (None, OFF, NVCC):
             return config
@@ -127,7 +127,7 @@ class Settings:
         )
         return replace(config, nvcc=None)
 
-    def _note_missing_folders(self, loaded: Loaded) -> None:
+    def _note_missing_folders(self, loaded: LoadedSettings) -> None:
         """A config file is written for several machines: a folder that this one lacks is mentioned once, and is no
         error."""
         origin = loaded.origins.get("include-dirs", "")
@@ -158,7 +158,7 @@ class Settings:
         except ConfigError:
             return False
 
-    def _finish(self, loaded: Loaded) -> Loaded:
+    def _finish(self, loaded: LoadedSettings) -> LoadedSettings:
         return _judged(loaded.override(self._flags, **self._overrides))
 
 
@@ -227,13 +227,13 @@ def _flag_values(flags: argparse.Namespace) -> tuple[dict[str, object], dict[str
     return fields, origins
 
 
-def _excluded_by_flags(flags: argparse.Namespace) -> Loaded | None:
+def _excluded_by_flags(flags: argparse.Namespace) -> LoadedSettings | None:
     """``--exclude``, relative to the current folder. Raises UsageError."""
     patterns = getattr(flags, "exclude", None)
     if not patterns:
         return None
     try:
-        return Loaded(config_from_table({"exclude": patterns}, Path.cwd()), None, Path.cwd())
+        return LoadedSettings(config_from_table({"exclude": patterns}, Path.cwd()), None, Path.cwd())
     except WrongValue as error:
         raise UsageError(f"--exclude {error.problem}") from None
 
@@ -249,7 +249,7 @@ def _there(folders: Sequence[str]) -> None:
             raise UsageError(f"-I {folder}: no such folder")
 
 
-def _judged(loaded: Loaded) -> Loaded:
+def _judged(loaded: LoadedSettings) -> LoadedSettings:
     """Look up targets and rules, and give each its one canonical name. Raises UsageError for an unknown one in a flag,
     ConfigError for one in a file."""
     from smem_lsp.rules.names import canonical_settings
@@ -266,7 +266,7 @@ def _judged(loaded: Loaded) -> Loaded:
     return replace(loaded, config=config)
 
 
-def _blame(loaded: Loaded, key: str, problem: str) -> UsageError | ConfigError:
+def _blame(loaded: LoadedSettings, key: str, problem: str) -> UsageError | ConfigError:
     origin = loaded.origins.get(key, "")
     if origin.startswith("flag "):
         return UsageError(f"{origin.removeprefix('flag ')}: {problem}")

@@ -13,7 +13,7 @@ from smem_lsp.cli.reading import project_reader
 from smem_lsp.cli.terminal import terminal_style, use_utf8
 from smem_lsp.config import ConfigError
 from smem_lsp.engine.measured import Measured
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.environment import SourceError, read_source
 from smem_lsp.source import is_folder
 from smem_lsp.targets.dialects import dialect_of
@@ -38,7 +38,7 @@ def run(flags: argparse.Namespace) -> int:
         raise UsageError(f"{file}: {dialect.name} code; verify asks nvcc, which does not compile it")
     reader = project_reader()
 
-    def judged(text: str, found: Measured) -> Report:
+    def judged(text: str, found: Measured) -> FileReport:
         return check(text, path=file, config=config, reader=reader, measured=found)
 
     measurer = Measurer(reuse=False)

@@ -5,7 +5,15 @@ CUDA code.
 """
 
 from smem_lsp.config.gitignore import GitIgnore
-from smem_lsp.config.load import ConfigError, Loaded, config_in, defaults, discover, find_config, load_config
+from smem_lsp.config.load import (
+    ConfigError,
+    LoadedSettings,
+    config_in,
+    defaults,
+    discover,
+    find_config,
+    load_config,
+)
 from smem_lsp.config.patterns import matches
 from smem_lsp.config.settings import DEFAULT_TARGETS, Config
 from smem_lsp.config.table import KEYS, SEVERITIES, UnknownKey, WrongValue, config_from_table
@@ -17,7 +25,7 @@ __all__ = [
     "Config",
     "ConfigError",
     "GitIgnore",
-    "Loaded",
+    "LoadedSettings",
     "UnknownKey",
     "WrongValue",
     "config_from_table",

@@ -37,7 +37,7 @@ _POSIX = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _FolderRules:
     """What holds for the entries of a folder: the files that say something about them, the nearest first."""
 
     inside: bool  # a repository, or a folder that is searched
@@ -53,7 +53,7 @@ class GitIgnore:
     def __init__(self, folders: Iterable[str], tell: Callable[[str], None]) -> None:
         self._named = {Path(os.path.abspath(each)) for each in folders}  # noqa: PTH100
         self._tell = tell
-        self._known: dict[Path, _Place] = {}
+        self._known: dict[Path, _FolderRules] = {}
 
     def ignores(self, path: str) -> bool:
         """Is it named by the patterns itself? Of the folders above it nothing is asked."""
@@ -74,7 +74,7 @@ class GitIgnore:
                 return verdict
         return False
 
-    def _of(self, folder: Path) -> _Place:
+    def _of(self, folder: Path) -> _FolderRules:
         """What holds in a folder; each is looked at once, from the top down."""
         known = self._known.get(folder)
         if known is not None:
@@ -89,9 +89,9 @@ class GitIgnore:
         for each in reversed(unknown):
             if is_there(each / ".git"):
                 rules = (*self._read(each / ".gitignore", each), *self._read(each / _EXCLUDE, each))
-                place = _Place(True, rules)
+                place = _FolderRules(True, rules)
             elif place.inside or each in self._named:
-                place = _Place(True, (*self._read(each / ".gitignore", each), *place.rules))
+                place = _FolderRules(True, (*self._read(each / ".gitignore", each), *place.rules))
             self._known[each] = place
         return place
 
@@ -140,7 +140,7 @@ class _Rules:
         return None if last < 0 else not self._negated[last]
 
 
-_OUTSIDE = _Place(False)
+_OUTSIDE = _FolderRules(False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class ConfigError(ValueError):
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedSettings:
     """Settings together with where they came from."""
 
     config: Config
@@ -55,7 +55,7 @@ class Loaded:
         """Does ``exclude`` name the file, or a folder above it?"""
         return next(self._excluded.matching(path), None) is not None
 
-    def override(self, origins: Mapping[str, str], **fields: Any) -> Loaded:
+    def override(self, origins: Mapping[str, str], **fields: Any) -> LoadedSettings:
         """The same with some fields of Config replaced, as flags do; ``origins`` by config key."""
         return replace(self, config=replace(self.config, **fields), origins={**self.origins, **origins})
 
@@ -68,12 +68,12 @@ class Loaded:
         return PathPatterns(self.config.exclude, self.root)
 
 
-def defaults() -> Loaded:
+def defaults() -> LoadedSettings:
     """No config file at all."""
-    return Loaded(Config(), None, Path.cwd())
+    return LoadedSettings(Config(), None, Path.cwd())
 
 
-def discover(path: str | Path) -> Loaded:
+def discover(path: str | Path) -> LoadedSettings:
     """The settings that hold for ``path``, a file or folder that need not exist. Raises ConfigError."""
     file = find_config(path)
     return defaults() if file is None else load_config(file)
@@ -99,7 +99,7 @@ def config_in(folder: Path) -> Path | None:
     return shared if is_file(shared) and _mentions_us(shared) and _table(shared) is not None else None
 
 
-def load_config(file: str | Path) -> Loaded:
+def load_config(file: str | Path) -> LoadedSettings:
     """Read one config file, whatever its name: one called ``pyproject.toml`` by its ``[tool.smem]`` table.
 
     Raises ConfigError, also when the file cannot be read.
@@ -116,7 +116,7 @@ def load_config(file: str | Path) -> Loaded:
         where = _place(path, text, error.key)
         raise ConfigError(where, str(error), key=error.key) from None
     origins = {key: _place(path, text, key) for key in KEYS if key in table}
-    return Loaded(config, absolute, absolute.parent, origins)
+    return LoadedSettings(config, absolute, absolute.parent, origins)
 
 
 def _upwards(folder: Path) -> Iterator[Path]:

@@ -71,7 +71,7 @@ def _rank_of_object(given: Record, wanted: Record) -> int | None:
 
 
 @record
-class Asked:
+class TargetParameter:
     """What a parameter is for an argument. ``constant``: does it lead to what is ``const``? None: as the argument
     does; ``of_object``: it is that of the object of a member."""
 
@@ -81,7 +81,7 @@ class Asked:
     of_object: bool = False
 
 
-def order(given: Given, one: Asked, other: Asked) -> int | None:
+def order(given: Given, one: TargetParameter, other: TargetParameter) -> int | None:
     """Which of two parameters takes an argument better; as in ``preferred``."""
     if one.of_object and other.of_object and one.binding is not None and other.binding is not None:
         return preferred(given, one.binding, other.binding)
@@ -126,7 +126,7 @@ def _less_qualified(given: Given, one: bool | None, other: bool | None) -> int |
     return None if one is None or other is None else one - other
 
 
-def asked(top: Scope, function: Function, call: Call) -> list[Asked]:
+def asked(top: Scope, function: Function, call: Call) -> list[TargetParameter]:
     """What the parameters of a function are for the arguments of a call, ``T`` of a template that which it is deduced
     from."""
     own = frozenset[str]() if call.explicit is not None else template_parameters(function)
@@ -138,28 +138,28 @@ def asked(top: Scope, function: Function, call: Call) -> list[Asked]:
     ]
 
 
-def _of_object(given: Given, function: Function, call: Call) -> Asked:
+def _of_object(given: Given, function: Function, call: Call) -> TargetParameter:
     """The object of a member ([over.match.funcs.general]/4): what ``using`` brings into a class is one of this class,
     and beside operators that are no members that of a base is none."""
     kind, bound = given.type, implied_binding(function)
     if call.free and isinstance(kind, Record):
         name = path_of(function)[-1]
         kind = next((each for each in with_bases(kind) if class_name(each) == name), None)
-    return Asked(kind, bound, bound.constant, of_object=True)
+    return TargetParameter(kind, bound, bound.constant, of_object=True)
 
 
 def _for(
     argument: Given, kind: Type | None, parameter: Parameter, function: Function, own: Collection[str]
-) -> Asked:
+) -> TargetParameter:
     bound, constant = binding(parameter, function), "const" in parameter.words
     if kind == Pointer(None) and len(parameter.words) == 1 and parameter.words[0] in own:
         if parameter.pointers == ["*"]:
-            return Asked(plain_type(decayed(argument.type)), bound, None)
+            return TargetParameter(plain_type(decayed(argument.type)), bound, None)
     elif kind is None and set(parameter.words) <= {*own, "const"} and not parameter.pointer:
         if bound is not None and bound.free and argument.category is not None:
             reference = "&" if argument.category is Category.LVALUE else "&&"
             bound = Binding(reference, constant=argument.constant is True)
         elif bound is not None and bound.reference and argument.constant:
             bound = replace(bound, constant=True)
-        return Asked(plain_type(argument.type), bound, constant or None)
-    return Asked(plain_type(kind), bound, constant)
+        return TargetParameter(plain_type(argument.type), bound, constant or None)
+    return TargetParameter(plain_type(kind), bound, constant)

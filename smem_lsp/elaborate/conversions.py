@@ -12,7 +12,7 @@ from smem_lsp.semantics.types import Scalar, Type, plain_type, scalar_of
 from smem_lsp.source import record
 
 
-class Effect(enum.Enum):
+class NumberConversion(enum.Enum):
     """What becomes of a number in another type."""
 
     SAME = enum.auto()  # the type holds each value of the other one
@@ -28,7 +28,7 @@ class Effect(enum.Enum):
 class Conversion:
     """From one type to another; None: not known, or no type of numbers."""
 
-    effect: Effect
+    effect: NumberConversion
     given: Scalar | None
     wanted: Scalar | None
 
@@ -62,16 +62,16 @@ def _number(kind: Type | None) -> Scalar | None:
     return found if found is not None and found.kind in ("int", "bool", "float") else None
 
 
-def _effect(given: Scalar | None, wanted: Scalar | None) -> Effect:
+def _effect(given: Scalar | None, wanted: Scalar | None) -> NumberConversion:
     if given is None or wanted is None:
-        return Effect.UNKNOWN
+        return NumberConversion.UNKNOWN
     if given == wanted:
-        return Effect.SAME
+        return NumberConversion.SAME
     if wanted.kind == "bool":
-        return Effect.TRUTH
+        return NumberConversion.TRUTH
     if wanted.kind == "float":
-        return Effect.BETWEEN_REALS if given.kind == "float" else Effect.TO_REAL
+        return NumberConversion.BETWEEN_REALS if given.kind == "float" else NumberConversion.TO_REAL
     if given.kind == "float":
-        return Effect.OF_REAL
+        return NumberConversion.OF_REAL
     (low, high), (least, most) = range_of(given), range_of(wanted)
-    return Effect.SAME if least <= low and high <= most else Effect.CUT
+    return NumberConversion.SAME if least <= low and high <= most else NumberConversion.CUT

@@ -15,9 +15,9 @@ from smem_lsp.semantics import collect, deduction, template_arguments, type_of
 from smem_lsp.semantics.declarations import (
     ClassDecl,
     FunctionDecl,
-    Parameter,
     Range,
     Source,
+    TemplateParameter,
 )
 from smem_lsp.semantics.entities import Argument, Template
 from smem_lsp.semantics.scope import Scope, instance
@@ -32,7 +32,7 @@ class _Candidate:
     """``parameters``: of the template; ``declared``: of the function; ``result``: the type that a guide leads to; None:
     an instance with these arguments; ``aggregate``: members, the last of which may be left out."""
 
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[TemplateParameter, ...]
     declared: tuple[tree.Declaration, ...]
     source: Source
     result: Range | None = None

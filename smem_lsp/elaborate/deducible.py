@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.semantics.declarations import ClassDecl, Parameter
+from smem_lsp.semantics.declarations import ClassDecl, TemplateParameter
 from smem_lsp.semantics.entities import Argument, Functions, Template, TypedConstant
 from smem_lsp.semantics.function_scope import function_scope, parameters_of, qualifiers_of
 from smem_lsp.semantics.scope import Scope
@@ -34,7 +34,7 @@ def may_be_deduced(
     return all(each.default is not None or not each.name or each.name in named for each in left)
 
 
-def _mismatch(parameter: Parameter, argument: Argument) -> bool:
+def _mismatch(parameter: TemplateParameter, argument: Argument) -> bool:
     """Is an argument of another kind than its parameter ([temp.arg.nontype], [temp.arg.type])?"""
     if argument is None:
         return False

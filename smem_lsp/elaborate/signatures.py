@@ -30,7 +30,7 @@ _REFERENCES = ("&", "&&")
 
 
 @record
-class Parameter:
+class ParameterType:
     """``spelled``: its words; ``type``: with the qualifiers of what it leads to; None: not known."""
 
     spelled: tuple[str, ...]
@@ -42,7 +42,7 @@ class Parameter:
 class Signature:
     """``behind``: the qualifiers of the function."""
 
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ParameterType, ...]
     behind: frozenset[str]
 
 
@@ -56,7 +56,7 @@ def signature(function: Function, scope: Scope) -> Signature | None:
     return Signature(parameter_types(function.parameters, scope), frozenset(behind))
 
 
-def parameter_types(parameters: Iterable[tree.Declaration], scope: Scope) -> tuple[Parameter, ...]:
+def parameter_types(parameters: Iterable[tree.Declaration], scope: Scope) -> tuple[ParameterType, ...]:
     """What of parameters belongs to the type of a function."""
     return tuple(
         _parameter(each, scope)
@@ -75,7 +75,7 @@ def same(one: Signature | None, other: Signature | None) -> bool | None:
     return False if False in answers else None if None in answers else True
 
 
-def _same(one: Parameter, other: Parameter) -> bool | None:
+def _same(one: ParameterType, other: ParameterType) -> bool | None:
     if one.references != other.references:
         return False
     if one.type is not None and other.type is not None:
@@ -83,7 +83,7 @@ def _same(one: Parameter, other: Parameter) -> bool | None:
     return True if one.spelled == other.spelled else None
 
 
-def _parameter(declaration: tree.Declaration, scope: Scope) -> Parameter:
+def _parameter(declaration: tree.Declaration, scope: Scope) -> ParameterType:
     checkpoint()
     declarator = declaration.declarators[0] if declaration.declarators else None
     pointers = [] if declarator is None else list(declarator.pointers)
@@ -100,7 +100,7 @@ def _parameter(declaration: tree.Declaration, scope: Scope) -> Parameter:
         written = tree.TypeId(declaration.lo, declaration.hi, words, pointers, [], declaration.names)
         kind = type_of.qualified_type_id(written, scope)
         kind = kind.target if isinstance(kind, Qualified) else kind
-    return Parameter((*words, *pointers), kind if _is_known(kind) else None, references)
+    return ParameterType((*words, *pointers), kind if _is_known(kind) else None, references)
 
 
 def _is_known(kind: Type | None) -> bool:

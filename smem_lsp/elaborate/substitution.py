@@ -15,7 +15,14 @@ from smem_lsp.elaborate.returned_types import declaration_of
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.elaborate.virtual_functions import with_bases
-from smem_lsp.semantics.declarations import AliasDecl, ClassDecl, Parameter, Range, Source, parse_tokens
+from smem_lsp.semantics.declarations import (
+    AliasDecl,
+    ClassDecl,
+    Range,
+    Source,
+    TemplateParameter,
+    parse_tokens,
+)
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import (
     Argument,
@@ -136,11 +143,11 @@ def _spelled(function: Function, explicit: int, count: int) -> Iterator[_Part | 
             yield source, result, _Use.PARAMETERS if result is taken else _Use.TYPE
 
 
-def _used(parameter: Parameter) -> _Use:
+def _used(parameter: TemplateParameter) -> _Use:
     return _Use.VALUE if parameter.kind == "value" else _Use.TYPE
 
 
-def _is_constrained(function: Function, parameter: Parameter) -> bool:
+def _is_constrained(function: Function, parameter: TemplateParameter) -> bool:
     """``template <Concept T>``, which is read as a value"""
     words = (word for each in function.parameters or () for word in each.words)
     return parameter.kind == "value" and parameter.name != "" and parameter.name in words

@@ -7,14 +7,14 @@ below. Never reads a disk or prints.
 from smem_lsp.engine.check import apply, check
 from smem_lsp.engine.contexts import Within
 from smem_lsp.engine.memory import forget_files
-from smem_lsp.engine.report import FileStatistics, KernelReport, OccupancyRow, Report
+from smem_lsp.engine.report import FileReport, FileStatistics, KernelReport, OccupancyRow
 from smem_lsp.unit.file_index import summarise
 
 __all__ = [
+    "FileReport",
     "FileStatistics",
     "KernelReport",
     "OccupancyRow",
-    "Report",
     "Within",
     "apply",
     "check",

@@ -5,19 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from smem_lsp.engine.fit_kernel import Reading
+from smem_lsp.engine.fit_kernel import TunedKernel
 from smem_lsp.engine.knobs import inactive
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.semantics.declarations import parse_tokens
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.source import checkpoint
-from smem_lsp.unit.instances import Binding
+from smem_lsp.unit.instances import InstanceArguments
 
 _MOST_TOKENS = 500  # of a condition
 
 
-def broken(reading: Reading, kernel: Kernel, binding: Binding | None) -> Iterator[str]:
+def broken(reading: TunedKernel, kernel: Kernel, binding: InstanceArguments | None) -> Iterator[str]:
     """What does not hold, in words. What is not known holds."""
     source = reading.unit.source
     for directive in reading.unit.preprocessed.directives:
@@ -29,7 +29,7 @@ def broken(reading: Reading, kernel: Kernel, binding: Binding | None) -> Iterato
             yield f"`{buffer.name}` would have no elements"
 
 
-def _assertions(reading: Reading, binding: Binding | None) -> Iterator[str]:
+def _assertions(reading: TunedKernel, binding: InstanceArguments | None) -> Iterator[str]:
     """Those of the file and of the kernel; other functions have arguments of their own."""
     unit, function, top = reading.unit, reading.function, reading.around.constants
     tokens = unit.preprocessed.tokens

@@ -16,13 +16,13 @@ from weakref import ref
 from smem_lsp.config import Config
 from smem_lsp.engine.contexts import Units
 from smem_lsp.engine.measured import Measured, Measurement, as_before, kernel_key, measure, sized
-from smem_lsp.engine.readings import Reading
+from smem_lsp.engine.readings import KernelConfiguration
 from smem_lsp.facts.attempts import Attempts, Limits
 from smem_lsp.facts.stopped import OF_BUDGET, Stopped, Why
-from smem_lsp.ir.author_facts import Stated
+from smem_lsp.ir.author_facts import Annotations
 from smem_lsp.ir.nodes import Kernel, LaunchSite
 from smem_lsp.ir.places import SourceMap
-from smem_lsp.lowering.again import Version, build_again
+from smem_lsp.lowering.again import BuiltVersion, build_again
 from smem_lsp.lowering.kernel import source_parts
 from smem_lsp.lowering.numbered import analysed
 from smem_lsp.rules.facts import KernelFacts
@@ -40,7 +40,7 @@ PLACED, JUDGED, DECIDED = "placed", "judged", "decided"
 
 
 @dataclass
-class Known:
+class KnownKernel:
     """What was found out about a kernel, where it stood then."""
 
     facts: KernelFacts
@@ -63,7 +63,7 @@ class Known:
         """Was it analysed in this very text? If several kernels of it say the same, one of them was."""
         return (self.facts.source if self._read_from is None else self._read_from()) is source
 
-    def stands_as(self, reading: Reading) -> bool:
+    def stands_as(self, reading: KernelConfiguration) -> bool:
         """Do the functions that it is made of follow each other in the text as those of ``reading`` do, and its
         launches, too? Its places are numbered as they follow each other, and its launches are counted."""
         kernel = self.facts.kernel
@@ -107,7 +107,7 @@ class Known:
             return self.placed_within == limits
         return analysis.largest(PLACED) <= limits.pass_units and analysis.cost(PLACED) <= limits.kernel_units
 
-    def is_usable(self, reading: Reading, rules: Iterable[Rule], limits: Limits) -> bool:
+    def is_usable(self, reading: KernelConfiguration, rules: Iterable[Rule], limits: Limits) -> bool:
         """Is it what would be found out of ``reading``, but for where that stands?"""
         return self.answers(rules) and self.is_placed(limits) and self.stands_as(reading)
 
@@ -178,13 +178,13 @@ class Known:
 
 
 # A server has one store for these; a single check makes its own.
-ANALYSES = Query[tuple[object, ...], Known]("what was found out about a kernel", each=1, in_use=True)
-_VERSIONS = Query[tuple[object, ...], tuple[ref[Known], ...]]("the last versions of a kernel", each=400)
+ANALYSES = Query[tuple[object, ...], KnownKernel]("what was found out about a kernel", each=1, in_use=True)
+_VERSIONS = Query[tuple[object, ...], tuple[ref[KnownKernel], ...]]("the last versions of a kernel", each=400)
 _NOWHERE = Span(0, 0)
 _BLOCK = 50  # bytes of a block of memory, about
 _OF_MACHINE = frozenset({Why.TIME, Why.MEMORY})
 _MOST_VERSIONS = 4  # of one kernel: as a statement is typed it is whole, broken, and whole again
-_BUILT = Query[tuple[object, ...], Version]("a kernel as it was built last", each=200)
+_BUILT = Query[tuple[object, ...], BuiltVersion]("a kernel as it was built last", each=200)
 _LAST = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of it last", each=2_000)
 _MEASURED = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler said of a kernel", each=2_000)
 
@@ -193,8 +193,8 @@ _MEASURED = Query[tuple[object, ...], tuple[Measurement, ...]]("what a compiler 
 class PlacedKernel:
     """A known kernel where it stands now."""
 
-    known: Known
-    reading: Reading
+    known: KnownKernel
+    reading: KernelConfiguration
     index: int
 
     @property
@@ -278,7 +278,7 @@ def _taken() -> int:
     return sys.getallocatedblocks()
 
 
-def _alive(versions: Sequence[ref[Known]]) -> list[Known]:
+def _alive(versions: Sequence[ref[KnownKernel]]) -> list[KnownKernel]:
     found = (each() for each in versions)
     return [each for each in found if each is not None]
 
@@ -303,7 +303,7 @@ class Setting:
     cache: Store
     measured: Measured
     limits: Limits
-    _new: list[tuple[tuple[object, ...], Known]] = field(
+    _new: list[tuple[tuple[object, ...], KnownKernel]] = field(
         default_factory=list
     )  # was not known before, by its key
     _blocks: int = field(default_factory=lambda: _taken())  # of memory, when the check began
@@ -320,7 +320,12 @@ class Setting:
         return config.arch, config.arch_configured, config.threads, config.registers, config.effort
 
     def place(
-        self, reading: Reading, index: int, stated: Stated, rules: Sequence[Rule], limits: Limits
+        self,
+        reading: KernelConfiguration,
+        index: int,
+        stated: Annotations,
+        rules: Sequence[Rule],
+        limits: Limits,
     ) -> PlacedKernel:
         """Everything about one kernel that the ``rules`` look at within ``limits``, from the cache where nothing that
         matters has changed."""
@@ -356,13 +361,15 @@ class Setting:
             known = self._as_before(index, unit.source, kernel, versions, limits)
             if known is None:
                 facts = KernelFacts.of(index, unit.source, kernel, self.config, limits)
-                known = Known(facts, limits)
+                known = KnownKernel(facts, limits)
             self._keep_version(versions, known)
             ANALYSES.keep(self.cache, key, known, known.bytes)
             self._new.append((key, known))
         return self._measured(PlacedKernel(known, reading, index), key, rules, limits)
 
-    def _built(self, reading: Reading, stated: Stated, versions: tuple[object, ...]) -> Kernel:
+    def _built(
+        self, reading: KernelConfiguration, stated: Annotations, versions: tuple[object, ...]
+    ) -> Kernel:
         """The kernel, with what is known of how an earlier version of it was built."""
         around, function, launched = reading.around, reading.function, reading.key.launched
         kernel, version = build_again(
@@ -387,7 +394,7 @@ class Setting:
         kernel: Kernel,
         versions: tuple[object, ...],
         limits: Limits,
-    ) -> Known | None:
+    ) -> KnownKernel | None:
         """What is known within ``limits`` of a version that differs from ``kernel`` in nothing but places, for those of
         this one."""
         before = self._versions(versions)
@@ -397,13 +404,13 @@ class Setting:
         for each in before:
             analysis = each.facts.analysis
             if same == _analysed(analysis.kernel) and each.is_placed(limits):
-                return Known(KernelFacts(index, source, kernel, analysis), each.placed_within)
+                return KnownKernel(KernelFacts(index, source, kernel, analysis), each.placed_within)
         return None
 
-    def _versions(self, versions: tuple[object, ...]) -> list[Known]:
+    def _versions(self, versions: tuple[object, ...]) -> list[KnownKernel]:
         return _alive(_VERSIONS.find(self.cache, versions) or ())
 
-    def _keep_version(self, versions: tuple[object, ...], known: Known) -> None:
+    def _keep_version(self, versions: tuple[object, ...], known: KnownKernel) -> None:
         """``known`` is the newest; of those with one analysis one is enough."""
         before = self._versions(versions)
         others = [each for each in before if each.facts.analysis is not known.facts.analysis]
@@ -436,7 +443,7 @@ class Setting:
         kernel = sized(facts.kernel, found)
         if kernel is not None:
             facts = KernelFacts.of(facts.index, facts.source, kernel, self.config, limits)
-        now = Known(measure(facts, found), limits)
+        now = KnownKernel(measure(facts, found), limits)
         known = ANALYSES.keep(self.cache, whole, now, now.bytes)
         return replace(placed, known=known)
 
@@ -452,7 +459,7 @@ class Setting:
         whole = (key, earlier, "earlier")
         known = ANALYSES.find(self.cache, whole)
         if known is None or not known.is_usable(placed.reading, rules, limits):
-            now = Known(as_before(placed.facts, earlier), limits)
+            now = KnownKernel(as_before(placed.facts, earlier), limits)
             known = ANALYSES.keep(self.cache, whole, now, now.bytes)
         return replace(placed, known=known)
 

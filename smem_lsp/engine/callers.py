@@ -10,7 +10,7 @@ from smem_lsp.source import FileReader
 from smem_lsp.source.budget import look, used_up
 from smem_lsp.unit.file_index import defines_function, names_function
 from smem_lsp.unit.launches import HostCode
-from smem_lsp.unit.outside_calls import NOTHING, Outside, Passed, outside_of
+from smem_lsp.unit.outside_calls import NOTHING, ExternalFunction, Passed, outside_of
 from smem_lsp.unit.unit_facts import UnitFacts, host_code, with_callers
 
 _DEEPEST = 3  # calls from file to file
@@ -48,7 +48,9 @@ class ProjectCallers:
                 found[function.number] = passed
         return found
 
-    def _passed(self, wanted: Outside, named: Sequence[str], depth: int) -> tuple[Passed, ...] | None:
+    def _passed(
+        self, wanted: ExternalFunction, named: Sequence[str], depth: int
+    ) -> tuple[Passed, ...] | None:
         """What the files that may have ``named`` a function pass to it; None: not known of all calls."""
         mains = self._mains(wanted, named)
         if mains is None:
@@ -62,7 +64,7 @@ class ProjectCallers:
                 found.setdefault(each.unplaced, each)
         return tuple(found.values()) if len(found) <= _MOST_PASSED else None
 
-    def _mains(self, wanted: Outside, named: Sequence[str]) -> dict[str, set[str]] | None:
+    def _mains(self, wanted: ExternalFunction, named: Sequence[str]) -> dict[str, set[str]] | None:
         """The main files of the units that may call a function, each with those of its files that name it; None: not
         known, or too many."""
         if len(named) > _MOST_NAMING:
@@ -84,13 +86,13 @@ class ProjectCallers:
                 return None
         return found
 
-    def _means_another(self, file: str, wanted: Outside, others: Sequence[str]) -> bool:
+    def _means_another(self, file: str, wanted: ExternalFunction, others: Sequence[str]) -> bool:
         """Do the calls of a file mean a function that is defined nearer to it, in another copy of the project?"""
         own = _distance(file, self._reader.real(wanted.path))
         nearer = (other for other in others if other != file and _distance(file, other) < own)
         return any(self._defines(other, wanted) for other in nearer)
 
-    def _defines(self, main: str, wanted: Outside) -> bool:
+    def _defines(self, main: str, wanted: ExternalFunction) -> bool:
         """Does a file define a function that other files call like this one?"""
         around = self._unit(main)
         if around is None:
@@ -100,7 +102,7 @@ class ProjectCallers:
         return any(each is not None and each.like(wanted) for each in named)
 
     def _passed_in(
-        self, main: str, files: set[str], wanted: Outside, depth: int
+        self, main: str, files: set[str], wanted: ExternalFunction, depth: int
     ) -> tuple[Passed, ...] | None:
         """What one unit passes. ``files``: those of it that name the function."""
         around = self._unit(main)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from smem_lsp.analysis.host.survey import HostCode
+from smem_lsp.analysis.host.survey import HostResources
 from smem_lsp.config import Config
 from smem_lsp.engine.cache import Setting
 from smem_lsp.engine.contexts import WHOLE_PROJECT, Within, read_units
@@ -17,12 +17,12 @@ from smem_lsp.engine.instances import join_kernels
 from smem_lsp.engine.kernels import JudgedKernel, Pool, judge_functions, judge_kernels
 from smem_lsp.engine.lazy import LazySequence
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
-from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
-from smem_lsp.engine.statistics import Statements, count_statements
+from smem_lsp.engine.report import BarrierRow, FileReport, FileStatistics, KernelReport, OccupancyRow
+from smem_lsp.engine.statistics import StatementCounts, count_statements
 from smem_lsp.facts.attempts import Attempts, Limits, limits_of
 from smem_lsp.facts.stopped import EVERYTHING, FINDINGS, Stopped
 from smem_lsp.fixes.model import Fix
-from smem_lsp.ir.nodes import Assign, Barrier, walk
+from smem_lsp.ir.nodes import Assignment, Barrier, walk
 from smem_lsp.rules.facts import FileFacts, KernelFacts
 from smem_lsp.rules.kernel_verdict import kernel_verdict
 from smem_lsp.rules.model import Finding, Rule, Severity
@@ -46,7 +46,7 @@ def check(
     limits: Limits | None = None,
     whole: bool = True,
     within: Within = WHOLE_PROJECT,
-) -> Report:
+) -> FileReport:
     """Check the CUDA C++ source ``text``, such as a ``.cu`` file, and report on every kernel in it.
 
     :param path: names the file in messages; quoted includes are looked up from its folder.
@@ -76,11 +76,11 @@ def check(
         target(name)
     read = partial(_report, path=path, config=config, reader=reader, cache=cache, whole=whole, within=within)
 
-    def rewritten(other: str) -> Report:
+    def rewritten(other: str) -> FileReport:
         within_all = replace(within, first=False)
         return read(other, fixes=_no_fixes, within=within_all, limits=limits_of(config))
 
-    def fixes(fixer: Fixer, finding: Finding, report: Report) -> tuple[Fix, ...]:
+    def fixes(fixer: Fixer, finding: Finding, report: FileReport) -> tuple[Fix, ...]:
         return fixer.fixes(finding, report, measured, rewritten)
 
     KEPT.begin()
@@ -93,10 +93,10 @@ def check(
 _ALL = 4  # times its limits that a check may take with all that is counted for nobody
 
 
-_Fixes = Callable[[Fixer, Finding, Report], tuple[Fix, ...]]
+_Fixes = Callable[[Fixer, Finding, FileReport], tuple[Fix, ...]]
 
 
-def _no_fixes(fixer: Fixer, finding: Finding, report: Report) -> tuple[Fix, ...]:
+def _no_fixes(fixer: Fixer, finding: Finding, report: FileReport) -> tuple[Fix, ...]:
     """Of a text that is only looked at to confirm a fix."""
     return ()
 
@@ -113,7 +113,7 @@ def _report(
     limits: Limits,
     whole: bool,
     within: Within,
-) -> Report:
+) -> FileReport:
     """What ``check`` reports, with the ``fixes`` of its findings."""
     source = SourceText(text, path)
     attempts, of_functions, pool = Attempts(limits), Attempts(limits), Pool(limits)
@@ -149,7 +149,7 @@ def _report(
     attempts.stopped += of_functions.stopped
     findings = _judge(facts, of_kernels, rules, config, attempts)
     asked = tuple(dict.fromkeys(attempts.stopped))
-    return Report(
+    return FileReport(
         source=source,
         findings=findings,
         kernels=LazySequence(len(kernels), lambda index: _kernel_report(kernels[index].facts)),
@@ -169,14 +169,14 @@ def _report(
 
 
 def _file_facts(
-    source: SourceText, setting: Setting | None, counted: Statements | None, config: Config
+    source: SourceText, setting: Setting | None, counted: StatementCounts | None, config: Config
 ) -> FileFacts:
     """What rules about the file ask, as far as it could be read (``setting``) and its statements counted."""
     if setting is None:
         return FileFacts(source, None, (), NO_SUPPRESSIONS, host=None, effort=config.effort)
     unit = setting.around.unit
     unread = () if counted is None else counted.told
-    host = HostCode(unit, setting.around.dialect)
+    host = HostResources(unit, setting.around.dialect)
     return FileFacts(source, unit, unread, setting.suppressions, host=host, effort=config.effort)
 
 
@@ -189,7 +189,9 @@ def _found_in_kernels(
     return [*join_kernels(told, whole=whole), *(told for each in uncalled for told in each.findings)]
 
 
-def _statistics(source: SourceText, setting: Setting | None, counted: Statements | None) -> FileStatistics:
+def _statistics(
+    source: SourceText, setting: Setting | None, counted: StatementCounts | None
+) -> FileStatistics:
     lines = source.line_count()
     functions = None if setting is None else len(setting.around.unit.functions)
     if counted is None:
@@ -345,7 +347,7 @@ def _kernel_report(facts: KernelFacts) -> KernelReport:
         for node in walk(kernel.body)
         if isinstance(node, Barrier)
     )
-    lines = {node.point: line(node.line) for node in walk(kernel.body) if not isinstance(node, Assign)}
+    lines = {node.point: line(node.line) for node in walk(kernel.body) if not isinstance(node, Assignment)}
     return KernelReport(
         kernel=kernel,
         static_bytes=facts.static_bytes,

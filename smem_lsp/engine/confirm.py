@@ -13,7 +13,7 @@ from smem_lsp.analysis.banks.rows import in_rows
 from smem_lsp.analysis.storage.dynamic_ranges import Partition, partition_of
 from smem_lsp.analysis.values.sums import sum_of, text_of
 from smem_lsp.engine.measured import Measured, broken_promise, is_covered, lost
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.fixes.model import Fix, cannot
 from smem_lsp.fixes.registry import CURES
@@ -51,7 +51,7 @@ def is_checked(remedy: Remedy | None) -> bool:
             return False
 
 
-def as_compiled(fix: Fix, finding: Finding, report: Report, measured: Measured) -> Fix:
+def as_compiled(fix: Fix, finding: Finding, report: FileReport, measured: Measured) -> Fix:
     """A rewrite that a compiler has shown to cost a resident block, spills or other bytes than were promised is
     withdrawn; where none has confirmed it, the title says so."""
     remedy = finding.remedy
@@ -70,7 +70,7 @@ def as_compiled(fix: Fix, finding: Finding, report: Report, measured: Measured) 
     return replace(fix, words=replace(fix.words, assumed=(*fix.words.assumed, "unconfirmed")))
 
 
-def as_planned(fix: Fix, finding: Finding, report: Report, again: Callable[[str], Report]) -> Fix:
+def as_planned(fix: Fix, finding: Finding, report: FileReport, again: Callable[[str], FileReport]) -> Fix:
     """A fix that moves ranges, pads rows, takes arrays apart or adds a wait, if another check finds every instance of
     the kernel as it was planned, and nothing new wrong; other fixes as they are."""
     remedy = finding.remedy
@@ -241,12 +241,12 @@ def _misplaced_rows(remedy: PadRows, facts: KernelFacts, now: KernelFacts | None
     return None if left is None else f"an access to `{name}` would still take {left.wavefronts} wavefronts"
 
 
-def _instances(report: Report, facts: KernelFacts) -> list[KernelFacts]:
+def _instances(report: FileReport, facts: KernelFacts) -> list[KernelFacts]:
     """The kernel, or all instances of the template that it is one of."""
     return [each for each in report.facts if each.kernel.name_span == facts.kernel.name_span]
 
 
-def _counterpart(after: Report, facts: KernelFacts) -> KernelFacts | None:
+def _counterpart(after: FileReport, facts: KernelFacts) -> KernelFacts | None:
     """The same kernel, or the same instance, in another report."""
     mine = facts.kernel.name, facts.kernel.instance
     return next((f for f in after.facts if (f.kernel.name, f.kernel.instance) == mine), None)
@@ -270,7 +270,7 @@ def _counts_rows(facts: KernelFacts, now: KernelFacts, remedy: PadRows) -> str |
 
 
 def new_findings(
-    report: Report, again: Report, finding: Finding, codes: tuple[str, ...] = _CORRECTNESS
+    report: FileReport, again: FileReport, finding: Finding, codes: tuple[str, ...] = _CORRECTNESS
 ) -> list[str]:
     """What is wrong after a fix of ``finding`` and was not before, and the finding itself when it still is. In merged
     memory what was wrong before may go by the name of another buffer."""
@@ -282,7 +282,7 @@ def new_findings(
     def kind(each: Finding) -> object:
         return (each.code, each.kernel) if merged else whole(each)
 
-    def count(where: Report, like: Finding, key: Callable[[Finding], object]) -> int:
+    def count(where: FileReport, like: Finding, key: Callable[[Finding], object]) -> int:
         return sum(key(each) == key(like) for each in where.findings)
 
     found: list[str] = []

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from smem_lsp.config import Config
 from smem_lsp.engine.contexts import Units, compiled_as, read_alone, shown_like
-from smem_lsp.engine.readings import Reading
+from smem_lsp.engine.readings import KernelConfiguration
 from smem_lsp.source import FileReader, SourceText, checkpoint
 from smem_lsp.source.budget import look, used_up
 from smem_lsp.source.regex import regex
@@ -21,7 +21,7 @@ _WORD = regex(r"[A-Za-z_]\w*")
 
 def readings_of_functions(
     source: SourceText, units: Units, reader: FileReader | None, config: Config, arch: str | None
-) -> list[tuple[Reading, ...]]:
+) -> list[tuple[KernelConfiguration, ...]]:
     """In order. None where files that may call them are not read, and no function that units read differently."""
     if units.left_out or units.more or units.named:
         return []
@@ -36,16 +36,16 @@ def readings_of_functions(
     return [(each,) for each in alike]
 
 
-def _uncalled(around: UnitFacts) -> Mapping[int, Reading]:
+def _uncalled(around: UnitFacts) -> Mapping[int, KernelConfiguration]:
     """By where the function begins."""
     return {each.start: _reading(around, each) for each in uncalled(around)}
 
 
-def _reading(around: UnitFacts, function: Function) -> Reading:
-    return Reading(around, function, None, kernel_key(around, function, None))
+def _reading(around: UnitFacts, function: Function) -> KernelConfiguration:
+    return KernelConfiguration(around, function, None, kernel_key(around, function, None))
 
 
-def _same(one: Reading | None, other: Reading) -> bool:
+def _same(one: KernelConfiguration | None, other: KernelConfiguration) -> bool:
     return one is not None and one.key.text == other.key.text
 
 

@@ -10,7 +10,7 @@ from itertools import product
 from smem_lsp.config import Config
 from smem_lsp.engine.asserted import broken
 from smem_lsp.engine.fit_dynamic import DynamicBytes, dynamic_bytes, not_passed, uses_dynamic
-from smem_lsp.engine.fit_kernel import Place, Reading, choose_kernel, no_kernel, plan
+from smem_lsp.engine.fit_kernel import KernelPlace, TunedKernel, choose_kernel, no_kernel, plan
 from smem_lsp.engine.knobs import FitError, Knob, find_knobs
 from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import AddressSpace
@@ -51,7 +51,7 @@ class TargetFit:
 
 
 @dataclass(frozen=True, slots=True)
-class Combination:
+class KnobValues:
     """``values``: in the order of the knobs. Bytes are None where a size is not known; ``problem`` says why."""
 
     values: tuple[int, ...]
@@ -84,7 +84,7 @@ class FitResult:
         str | None
     )  # where the threads of a block are from: launch line 40, setting, launch_bounds, assume
     names: tuple[str, ...]
-    combinations: tuple[Combination, ...]
+    combinations: tuple[KnobValues, ...]
 
     @property
     def fits(self) -> bool:
@@ -110,7 +110,7 @@ def fit(
     count = math.prod(len(values) for _, values in vary)
     if count > MOST_COMBINATIONS:
         raise FitError(f"{count:,} combinations; {MOST_COMBINATIONS:,} at most")
-    place = Place(path, reader)
+    place = KernelPlace(path, reader)
     here = place.read(text, config, 0, 0)
     found = choose_kernel(here, kernel)
     if found is None:
@@ -123,7 +123,7 @@ def fit(
     knobs = find_knobs(first.unit, first.around, first.function, config, names)
     as_it_is, arguments = plan(first, {}, config)
     said = frozenset(broken(first, as_it_is.kernel, arguments))
-    rows: dict[tuple[int, ...], Combination] = {}
+    rows: dict[tuple[int, ...], KnobValues] = {}
     facts: KernelFacts | None = None
     outside = [list(values) if not _bound(knob) else [None] for knob, (_, values) in zip(knobs, vary)]
     inside = [list(values) if _bound(knob) else [None] for knob, (_, values) in zip(knobs, vary)]
@@ -179,7 +179,7 @@ class _Tried:
 
 
 def _tried(
-    reading: Reading, knobs: Sequence[Knob], values: Sequence[int], config: Config, said: frozenset[str]
+    reading: TunedKernel, knobs: Sequence[Knob], values: Sequence[int], config: Config, said: frozenset[str]
 ) -> _Tried:
     """``said``: what the text as it is says of itself that is wrong. There it is we who are."""
     given = {knob.name: value for knob, value in zip(knobs, values) if knob.parameter}
@@ -196,7 +196,7 @@ def only_kernel(
     text: str, *, path: str = "<memory>", config: Config | None = None, reader: FileReader | None = None
 ) -> str:
     """The name of the one kernel of a text. Raises FitError where there are none or several."""
-    reading = Place(path, reader).read(text, config or Config(), 0, 0)
+    reading = KernelPlace(path, reader).read(text, config or Config(), 0, 0)
     names = [] if reading is None else [f.name for f in reading.unit.functions if f.is_kernel]
     if len(set(names)) == 1:
         return names[0]
@@ -215,7 +215,7 @@ def _bound(knob: Knob) -> bool:
 
 def _combination(
     facts: KernelFacts, values: tuple[int, ...], config: Config, passed: Mapping[str, int]
-) -> Combination:
+) -> KnobValues:
     declared = facts.static_bytes
     if declared is None:
         return _missing(values, config, _why_unknown(facts))
@@ -230,7 +230,7 @@ def _combination(
     sizes = declared, merged, with_barriers
     dynamic = dynamic_bytes(facts, passed)
     rows = {row.arch: row for row in facts.occupied}
-    return Combination(
+    return KnobValues(
         values,
         *sizes,
         added + (0 if dynamic is None else dynamic.barriers),
@@ -293,11 +293,11 @@ def _verdict(arch: str, sizes: Sequence[int], blocks: Sequence[int] | None, dyna
     )
 
 
-def _missing(values: tuple[int, ...], config: Config, problem: str) -> Combination:
+def _missing(values: tuple[int, ...], config: Config, problem: str) -> KnobValues:
     nothing = (
         TargetFit(arch, None, None, "unknown", 0, None, None, None, (), "unknown") for arch in config.arch
     )
-    return Combination(values, None, None, None, 0, False, (), tuple(nothing), problem)
+    return KnobValues(values, None, None, None, 0, False, (), tuple(nothing), problem)
 
 
 def _why_unknown(facts: KernelFacts) -> str:
@@ -323,7 +323,7 @@ def _threads_from(facts: KernelFacts) -> str | None:
 # ---- the best --------------------------------------------------------------------------------------------------------
 
 
-def _with_best(rows: Sequence[Combination], targets: Iterable[str]) -> Iterator[Combination]:
+def _with_best(rows: Sequence[KnobValues], targets: Iterable[str]) -> Iterator[KnobValues]:
     """On each target the combination that keeps the most bytes of buffers resident on a multiprocessor is marked:
     bytes as declared times blocks/SM after merging. Of equal ones the one with more blocks, then the first."""
     best = {index: _best(rows, index) for index, _ in enumerate(targets)}
@@ -332,7 +332,7 @@ def _with_best(rows: Sequence[Combination], targets: Iterable[str]) -> Iterator[
         yield replace(row, targets=marked)
 
 
-def _best(rows: Sequence[Combination], index: int) -> int | None:
+def _best(rows: Sequence[KnobValues], index: int) -> int | None:
     def worth(number: int) -> tuple[int, int, int]:
         row, there = rows[number], rows[number].targets[index]
         blocks = there.blocks_with_barriers if there.verdict == "barriers" else there.blocks_merged

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from smem_lsp.engine.fit_constant import NUMBER, Constant
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.semantics.declarations import Source, angle_close, split
 from smem_lsp.semantics.function_scope import parameters_of
@@ -27,7 +27,7 @@ class _Instance:
     spans: tuple[Span, ...]
 
 
-def argument_at(report: Report, offset: int) -> Constant | None:
+def argument_at(report: FileReport, offset: int) -> Constant | None:
     """The number at ``offset`` that a kernel with shared memory gets as a template argument, or that its parameter at
     ``offset`` has in the only instance in sight. Every spelling of that instance is to change."""
     unit = report.unit
@@ -50,7 +50,7 @@ def argument_at(report: Report, offset: int) -> Constant | None:
 
 
 def _constant(
-    report: Report, function: Function, every: Sequence[_Instance], here: _Instance, number: int
+    report: FileReport, function: Function, every: Sequence[_Instance], here: _Instance, number: int
 ) -> Constant | None:
     parameters = parameters_of(function)
     facts = _facts_of(report, function, here)
@@ -65,7 +65,7 @@ def _constant(
     return Constant(facts.kernel.instance, parameter.name, int(here.texts[number]), spans)
 
 
-def _parameter_at(report: Report, function: Function, offset: int) -> int | None:
+def _parameter_at(report: FileReport, function: Function, offset: int) -> int | None:
     names = [parameter.name for parameter in parameters_of(function)]
     text, start = report.source.text, offset
     while start > 0 and (text[start - 1].isalnum() or text[start - 1] == "_"):
@@ -74,7 +74,7 @@ def _parameter_at(report: Report, function: Function, offset: int) -> int | None
     return names.index(word[0]) if word is not None and word[0] in names else None
 
 
-def _facts_of(report: Report, function: Function, here: _Instance) -> KernelFacts | None:
+def _facts_of(report: FileReport, function: Function, here: _Instance) -> KernelFacts | None:
     """The instance that is launched there, else the only one with these arguments; what is no number may be any."""
     own = [each for each in report.facts if each.kernel.name_span == function.name_span]
     launched = [f for f in own if any(here.span.start in site.span for site in f.kernel.launches)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.config import Config
-from smem_lsp.engine.fit import Combination, TargetFit, fit
+from smem_lsp.engine.fit import KnobValues, TargetFit, fit
 from smem_lsp.engine.knobs import FitError, find_knobs
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.source import FileReader, Span
 from smem_lsp.source.record import dataclass
@@ -42,7 +42,7 @@ class Constant:
         return tuple(sorted(each for each in tried if each > 0 and each != value))[:MOST_VALUES]
 
 
-def constant_at(report: Report, offset: int, config: Config) -> Constant | None:
+def constant_at(report: FileReport, offset: int, config: Config) -> Constant | None:
     """The constant whose name stands at ``offset``, where it decides about a kernel with shared memory."""
     text = report.source.text
     start = offset
@@ -68,7 +68,7 @@ def constant_at(report: Report, offset: int, config: Config) -> Constant | None:
     return Constant(kernel.instance or kernel.name, word[0], number, knob.spans)
 
 
-def _kernel_of(report: Report, offset: int, name: str) -> Kernel | None:
+def _kernel_of(report: FileReport, offset: int, name: str) -> Kernel | None:
     """The kernel around the cursor, or launched there, else the first that names the constant, else the only one."""
     kernels = [facts.kernel for facts in report.facts if facts.kernel.buffers]
     around = (kernel for kernel in kernels if offset in kernel.span)
@@ -80,7 +80,7 @@ def _kernel_of(report: Report, offset: int, name: str) -> Kernel | None:
 
 def what_if(
     constant: Constant, value: int, text: str, *, path: str, config: Config, reader: FileReader | None
-) -> Combination | None:
+) -> KnobValues | None:
     """The kernel with another value of the constant; None where there is no answer."""
     try:
         found = fit(
@@ -96,7 +96,7 @@ def what_if(
     return found.combinations[0]
 
 
-def words(now: Combination, then: Combination) -> str | None:
+def words(now: KnobValues, then: KnobValues) -> str | None:
     """``32,768 B shared, 24,576 merged, 4 → 3 blocks/SM (sm_90)``; None where nothing changes or nothing fits."""
     if then.declared is None or now.declared is None or not then.fits or then.declared == now.declared:
         return None
@@ -106,7 +106,7 @@ def words(now: Combination, then: Combination) -> str | None:
     return f"{then.declared:,} B shared{merged}{_blocks(next(changed, pairs[0]))}"
 
 
-def brief_words(now: Combination, then: Combination) -> str:
+def brief_words(now: KnobValues, then: KnobValues) -> str:
     """The same without the layouts: ``32,768 B, 4 → 3 blocks``."""
     pairs = list(zip(now.targets, then.targets))
     changed = (pair for pair in pairs if pair[0].blocks_merged != pair[1].blocks_merged)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from smem_lsp.analysis.values.sums import number_of, passed_by, sizes_of
-from smem_lsp.ir.host_terms import symbols_of
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import listed
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.symbolic import symbols_of
 
 
 @dataclass(frozen=True, slots=True)

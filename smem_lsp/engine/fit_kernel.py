@@ -16,7 +16,7 @@ from smem_lsp.lowering.kernel import build_kernel
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.suppressions import Suppressions
 from smem_lsp.semantics import template_arguments
-from smem_lsp.semantics.declarations import Parameter
+from smem_lsp.semantics.declarations import TemplateParameter
 from smem_lsp.semantics.entities import Argument, TypedConstant
 from smem_lsp.semantics.function_scope import function_scope, parameters_of
 from smem_lsp.semantics.scope import Scope
@@ -25,31 +25,31 @@ from smem_lsp.semantics.types import INT
 from smem_lsp.source import FileReader, SourceText
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.unit.instances import Binding
+from smem_lsp.unit.instances import InstanceArguments
 from smem_lsp.unit.unit_facts import UnitFacts, bindings_of
 
 NOTHING: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True)
-class Reading:
+class TunedKernel:
     """A version of the text. ``base``: the instance whose arguments are taken where nothing else is said."""
 
     unit: TranslationUnit
     around: UnitFacts
     function: Function
-    base: Binding | None
+    base: InstanceArguments | None
     suppressions: Suppressions
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class KernelPlace:
     """Where the text stands."""
 
     path: str
     reader: FileReader | None
 
-    def read(self, text: str, config: Config, number: int, ordinal: int) -> Reading | None:
+    def read(self, text: str, config: Config, number: int, ordinal: int) -> TunedKernel | None:
         """A version of the text, and in it kernel ``number`` with its instance ``ordinal``, in source order; None where
         there is no such kernel."""
         source = SourceText(text, self.path)
@@ -61,10 +61,10 @@ class Place:
         function = kernels[number]
         bindings = bindings_of(around, function)
         base = bindings[min(ordinal, len(bindings) - 1)]
-        return Reading(unit, around, function, base, suppressions_of(source))
+        return TunedKernel(unit, around, function, base, suppressions_of(source))
 
 
-def choose_kernel(reading: Reading | None, wanted: str) -> tuple[int, int] | None:
+def choose_kernel(reading: TunedKernel | None, wanted: str) -> tuple[int, int] | None:
     """(number among the kernels, number among its instances) of the kernel that is called ``wanted``."""
     if reading is None:
         return None
@@ -82,7 +82,7 @@ def choose_kernel(reading: Reading | None, wanted: str) -> tuple[int, int] | Non
     return None
 
 
-def no_kernel(reading: Reading | None, wanted: str) -> str:
+def no_kernel(reading: TunedKernel | None, wanted: str) -> str:
     if reading is None:
         return "no kernel in this file"
     names: dict[str, None] = {}
@@ -96,8 +96,8 @@ def no_kernel(reading: Reading | None, wanted: str) -> str:
 
 
 def plan(
-    reading: Reading, given: Mapping[str, int], config: Config, passed: Mapping[str, int] = NOTHING
-) -> tuple[KernelFacts, Binding | None]:
+    reading: TunedKernel, given: Mapping[str, int], config: Config, passed: Mapping[str, int] = NOTHING
+) -> tuple[KernelFacts, InstanceArguments | None]:
     """The kernel with the template arguments ``given``, and all of its arguments; the others are those of the instance
     in sight, or defaults. ``passed``: arguments of its launches, of which their dynamic bytes are made; an
     instance that nothing launches gets as many as its ranges take."""
@@ -134,11 +134,11 @@ def _passing(site: LaunchSite, passed: Mapping[str, int]) -> LaunchSite:
     return replace(site, dynamic_bytes=number_of(total, {**passed, **dims}))
 
 
-def _alike(a: Binding, b: Binding) -> bool:
+def _alike(a: InstanceArguments, b: InstanceArguments) -> bool:
     return a.text == b.text and "?" not in a.text
 
 
-def _rebound(reading: Reading, given: Mapping[str, int]) -> Binding:
+def _rebound(reading: TunedKernel, given: Mapping[str, int]) -> InstanceArguments:
     """An argument that is equal to its default follows the others."""
     function, top = reading.function, reading.around.constants
     parameters = parameters_of(function)
@@ -161,14 +161,14 @@ def _rebound(reading: Reading, given: Mapping[str, int]) -> Binding:
         bound.append(argument)
         usual.append(there if there is not None else argument)
     fitted = template_arguments.fit(parameters, bound, home) or tuple(bound)
-    return Binding(
+    return InstanceArguments(
         tuple((p.name, argument) for p, argument in zip(parameters, fitted) if p.name),
         ", ".join(spell_argument(argument) for argument in fitted),
     )
 
 
 def _is_default(
-    parameters: Sequence[Parameter],
+    parameters: Sequence[TemplateParameter],
     number: int,
     usual: Sequence[Argument],
     home: Scope,
@@ -178,7 +178,7 @@ def _is_default(
     return filled is not None and template_arguments.same(filled[-1], argument) is True
 
 
-def _launches_like(reading: Reading) -> tuple[LaunchSite, ...]:
+def _launches_like(reading: TunedKernel) -> tuple[LaunchSite, ...]:
     """The launches of the instance in sight, for one that is not: their configuration is the same where no template
     parameter of the launching function can be in it. Else there is a launch of which nothing is known."""
     function, around = reading.function, reading.around

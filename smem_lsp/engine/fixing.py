@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from smem_lsp.engine.measured import Measured
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.facts.attempts import Attempts, Limits
 from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.fixes.model import Fix
@@ -29,7 +29,7 @@ class Fixer:
     ended: list[Stopped]
 
     def fixes(
-        self, finding: Finding, report: Report, measured: Measured, again: Callable[[str], Report]
+        self, finding: Finding, report: FileReport, measured: Measured, again: Callable[[str], FileReport]
     ) -> tuple[Fix, ...]:
         """What cures ``finding``; nothing where there is no budget to check it. ``again``: checks another text in the
         place of this one. Raises Superseded."""

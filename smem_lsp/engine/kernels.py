@@ -10,7 +10,7 @@ from functools import partial
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine.cache import DECIDED, JUDGED, PLACED, PlacedKernel, Setting
 from smem_lsp.engine.instances import join_instances, without_narrower
-from smem_lsp.engine.readings import MOST_READINGS, Reading, readings_of
+from smem_lsp.engine.readings import MOST_READINGS, KernelConfiguration, readings_of
 from smem_lsp.engine.stated import stated_of
 from smem_lsp.facts.attempts import Attempts, Limits
 from smem_lsp.facts.stopped import EVERYTHING, FINDINGS, Stopped, Why
@@ -104,7 +104,7 @@ class JudgedKernel:
             yield from _placed_stops(kernel.known.stopped, kernel.reading)
 
 
-def _placed_stops(stopped: Iterable[Stopped], reading: Reading) -> Iterator[Stopped]:
+def _placed_stops(stopped: Iterable[Stopped], reading: KernelConfiguration) -> Iterator[Stopped]:
     """At the name of their kernel."""
     for each in stopped:
         yield replace(
@@ -112,14 +112,14 @@ def _placed_stops(stopped: Iterable[Stopped], reading: Reading) -> Iterator[Stop
         )
 
 
-def _may_share_or_wait(reading: Reading) -> bool:
+def _may_share_or_wait(reading: KernelConfiguration) -> bool:
     try:
         return may_share_or_wait(reading.around, reading.function, reading.binding)
     except OutOfBudget:
         return True
 
 
-Read = Callable[[], list[tuple[Reading, ...]]]
+Read = Callable[[], list[tuple[KernelConfiguration, ...]]]
 _Told = dict[Rule, Sequence[Finding]]
 
 
@@ -132,7 +132,7 @@ class _Placed:
     function: Function
     instances: list[PlacedKernel]
     whole: bool
-    unread: Reading | None
+    unread: KernelConfiguration | None
     rest: Sequence[PlacedKernel] = ()
     told: list[_Told] = field(default_factory=list)
 
@@ -218,7 +218,7 @@ def _place(
 ) -> list[_Placed]:
     """The kernels, with what a report prints of them."""
     limits = setting.limits
-    wanted = attempts.run(EVERYTHING, read, list[tuple[Reading, ...]](), limits.reading_units)
+    wanted = attempts.run(EVERYTHING, read, list[tuple[KernelConfiguration, ...]](), limits.reading_units)
     pool.kernels = max(1, len(wanted))
     found: list[_Placed] = []
     first = 0  # index of the next instance among all
@@ -265,7 +265,7 @@ def _place(
 
 def _place_readings(
     setting: Setting,
-    readings: Sequence[Reading],
+    readings: Sequence[KernelConfiguration],
     first: int,
     rules: Sequence[Rule],
     limits: Limits,
@@ -290,7 +290,7 @@ def _place_readings(
 
 
 def _placed(
-    setting: Setting, reading: Reading, index: int, rules: Sequence[Rule], limits: Limits
+    setting: Setting, reading: KernelConfiguration, index: int, rules: Sequence[Rule], limits: Limits
 ) -> PlacedKernel:
     stated = stated_of(reading.function, setting.suppressions, reading.around, reading.binding)
     return setting.place(reading, index, stated, rules, limits)
@@ -336,7 +336,7 @@ def _are_decided(kernel: _Placed, pool: Pool, end: int) -> bool:
     return True
 
 
-def _leave_out(reading: Reading, attempts: Attempts, *, covered: bool = False) -> None:
+def _leave_out(reading: KernelConfiguration, attempts: Attempts, *, covered: bool = False) -> None:
     """Tell what is left out of a kernel. ``covered``: its instances are proved, so only a rewrite may be missing."""
     function = reading.function
     for parts in reading.left_out:
@@ -465,7 +465,7 @@ def _looked_into(
     return told, one.stopped
 
 
-def _concerned(setting: Setting, readings: Sequence[Reading], rules: Sequence[Rule]) -> bool:
+def _concerned(setting: Setting, readings: Sequence[KernelConfiguration], rules: Sequence[Rule]) -> bool:
     """May a rule have anything to say of a kernel? All are about shared memory, what orders threads, or launches."""
     if not any(map(_may_matter, readings)):
         return False
@@ -477,7 +477,7 @@ def _concerned(setting: Setting, readings: Sequence[Reading], rules: Sequence[Ru
     )
 
 
-def _may_matter(reading: Reading) -> bool:
+def _may_matter(reading: KernelConfiguration) -> bool:
     around, function, dialect = reading.around, reading.function, reading.around.dialect
     limited = {dialect.launch_bounds, dialect.cluster_dims}
     return (

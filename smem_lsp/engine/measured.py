@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import Protocol
 
-from smem_lsp.facts.layouts import Candidate
+from smem_lsp.facts.layouts import LayoutCandidate
 from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel
@@ -16,7 +16,7 @@ from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.unit.instances import Binding
+from smem_lsp.unit.instances import InstanceArguments
 
 
 class Measurement(Protocol):
@@ -76,7 +76,7 @@ class Measured:
         return found
 
     def of(
-        self, unit: TranslationUnit, function: Function, binding: Binding | None
+        self, unit: TranslationUnit, function: Function, binding: InstanceArguments | None
     ) -> tuple[Measurement, ...]:
         """What was measured of a kernel or of one instance, one item per target at most. Nothing where it is not clear
         which kernel is meant: overloads, arguments that are not spelled alike."""
@@ -153,7 +153,7 @@ class MeasuredFacts(KernelFacts):
         return tuple(row if there is None else _as_measured(row, there) for row, there in rows)
 
     @property
-    def best(self) -> tuple[Candidate, ...]:
+    def best(self) -> tuple[LayoutCandidate, ...]:
         return () if self.contradicted and self.instead is None else super().best
 
     @property
@@ -216,7 +216,7 @@ def as_before(facts: KernelFacts, measured: Iterable[Measurement]) -> KernelFact
     return EarlierFacts(facts.index, facts.source, facts.kernel, facts.analysis, measured=tuple(measured))
 
 
-def kernel_key(function: Function, binding: Binding | None) -> tuple[object, ...]:
+def kernel_key(function: Function, binding: InstanceArguments | None) -> tuple[object, ...]:
     """Names a kernel, or one instance, in its file whatever its text is."""
     return _path(function), "" if binding is None else binding.text
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from smem_lsp.allocation.best import best
 from smem_lsp.analysis.dataflow.conflicts import Pairs
 from smem_lsp.analysis.dataflow.masks import mask_of
-from smem_lsp.facts.layouts import Candidate
+from smem_lsp.facts.layouts import LayoutCandidate
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import best_step, merged_buffers, overlap
 from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, MoveTermRanges, Severity, Unmerge
@@ -87,7 +87,7 @@ def _of_terms(facts: KernelFacts) -> list[Finding]:
 _MOST_PARTS = 6  # entries of a menu
 
 
-def parts(facts: KernelFacts, picked: Collection[int]) -> list[Candidate]:
+def parts(facts: KernelFacts, picked: Collection[int]) -> list[LayoutCandidate]:
     """Merges of some of the buffers that could share bytes, each saving some, most of them first. ``picked``: the
     buffers that are asked for; one of them alone is paired with each of the others, and without any there is one merge
     for each set of buffers that share in the best plan."""
@@ -105,7 +105,7 @@ def parts(facts: KernelFacts, picked: Collection[int]) -> list[Candidate]:
     return found[:_MOST_PARTS]
 
 
-def _sharing(facts: KernelFacts, candidate: Candidate) -> list[frozenset[int]]:
+def _sharing(facts: KernelFacts, candidate: LayoutCandidate) -> list[frozenset[int]]:
     """The sets of buffers that share bytes in a plan, where there are several."""
     sets: list[frozenset[int]] = []
     for buffer in merged_buffers(facts, candidate.plan):
@@ -118,7 +118,7 @@ def _sharing(facts: KernelFacts, candidate: Candidate) -> list[frozenset[int]]:
     return sets if len(sets) > 1 else []
 
 
-def _part(facts: KernelFacts, chosen: frozenset[int]) -> Candidate | None:
+def _part(facts: KernelFacts, chosen: frozenset[int]) -> LayoutCandidate | None:
     """The smallest layout in which only the ``chosen`` share bytes, with few barriers; None: it saves none."""
     assert facts.declared is not None
     before = facts.total(facts.declared.bytes)
@@ -155,7 +155,7 @@ def unmerges(facts: KernelFacts) -> list[Finding]:
     ]
 
 
-def merge_finding(facts: KernelFacts, candidate: Candidate, *, waits: bool = False) -> Finding:
+def merge_finding(facts: KernelFacts, candidate: LayoutCandidate, *, waits: bool = False) -> Finding:
     """One of them as a finding of its own, to ask the fix of. ``waits``: it needs one more wait for copies."""
     assert facts.declared is not None
     step = best_step(facts, facts.total(facts.declared.bytes), facts.total(candidate.plan.bytes))

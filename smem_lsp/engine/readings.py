@@ -6,11 +6,11 @@ from dataclasses import field, replace
 from functools import cached_property
 
 from smem_lsp.engine.contexts import Units
-from smem_lsp.ir.nodes import MORE_CONTEXTS, MORE_INSTANCES, Context, LaunchSite
+from smem_lsp.ir.nodes import MORE_CONTEXTS, MORE_INSTANCES, HeaderContext, LaunchSite
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.unit.instances import Binding, Instances
+from smem_lsp.unit.instances import InstanceArguments, Instances
 from smem_lsp.unit.joined_bindings import joined
 from smem_lsp.unit.unit_facts import KernelKey, UnitFacts, kernel_key
 
@@ -19,16 +19,16 @@ _SHORT = 3  # tokens of a macro's value
 
 
 @dataclass(frozen=True)
-class Reading:
+class KernelConfiguration:
     """A kernel, or one instance of it, in the first of the units that read it alike. ``others``: how many more readings
     it has; ``foremost``: it is the first of them; ``differs``: another one has the same template arguments, or none
     either."""
 
     around: UnitFacts
     function: Function
-    binding: Binding | None
+    binding: InstanceArguments | None
     key: KernelKey
-    alike: tuple[Reading, ...] = field(default=(), repr=False)  # in the other units
+    alike: tuple[KernelConfiguration, ...] = field(default=(), repr=False)  # in the other units
     others: int = 0
     foremost: bool = True
     differs: bool = False
@@ -42,20 +42,20 @@ class Reading:
         return tuple(dict.fromkeys((*own, *(site for other in self.alike for site in other.launches))))
 
     @cached_property
-    def contexts(self) -> tuple[Context, ...]:
+    def contexts(self) -> tuple[HeaderContext, ...]:
         """These units; none where the file stands alone."""
         units = [self.around.unit, *(other.around.unit for other in self.alike)]
         found = (
-            Context(unit.main, _macros(unit, self.function))
+            HeaderContext(unit.main, _macros(unit, self.function))
             for unit in units
             if unit.main != unit.source.path
         )
         return tuple(dict.fromkeys(found))
 
-    def others_in_sight(self, most: int) -> tuple[Reading, ...]:
+    def others_in_sight(self, most: int) -> tuple[KernelConfiguration, ...]:
         """All instances that are left out, in at most ``most`` readings: those of one reading differ in numbers. Empty
         where they are more, too many even for a proof, or not known."""
-        found: dict[object, Reading] = {}
+        found: dict[object, KernelConfiguration] = {}
         for around, function in self.unread:
             whole = around.with_all_instances
             known = whole.instances[function.number]
@@ -66,7 +66,7 @@ class Reading:
             for binding, members in joined(more, most):
                 checkpoint()
                 each, *others = (
-                    Reading(whole, function, member, kernel_key(whole, function, member))
+                    KernelConfiguration(whole, function, member, kernel_key(whole, function, member))
                     for member in members
                 )
                 for other in others:
@@ -74,26 +74,28 @@ class Reading:
                 if others:  # launched as they are
                     key = replace(each.key, text=kernel_key(whole, function, binding).text)
                     alike = (*each.alike, replace(each, alike=()))
-                    each = Reading(whole, function, binding, key, alike)
+                    each = KernelConfiguration(whole, function, binding, key, alike)
                 same = found.get(each.key.text)
                 found[each.key.text] = each if same is None else same.joined(each)
         return tuple(found.values()) if len(found) <= most else ()
 
     @cached_property
-    def rest(self) -> tuple[Reading, ...]:
+    def rest(self) -> tuple[KernelConfiguration, ...]:
         """What stands for all instances that are left out, whatever their numbers are; empty where nothing does."""
-        found: dict[object, Reading] = {}
+        found: dict[object, KernelConfiguration] = {}
         for around, function in self.unread:
             bindings = around.instances[function.number].rest
             if not bindings:
                 return ()
             for binding in bindings:
-                reading = Reading(around, function, binding, kernel_key(around, function, binding))
+                reading = KernelConfiguration(
+                    around, function, binding, kernel_key(around, function, binding)
+                )
                 same = found.get(reading.key.text)
                 found[reading.key.text] = reading if same is None else same.joined(reading)
         return tuple(found.values()) if len(found) <= MOST_READINGS else ()
 
-    def joined(self, other: Reading) -> Reading:
+    def joined(self, other: KernelConfiguration) -> KernelConfiguration:
         key = replace(self.key, launched=self.key.launched.joined(other.key.launched))
         return replace(self, key=key, alike=(*self.alike, other))
 
@@ -112,9 +114,9 @@ def _macros(unit: TranslationUnit, function: Function) -> tuple[str, ...]:
     )
 
 
-def readings_of(units: Units, most: int = MOST_READINGS) -> list[tuple[Reading, ...]]:
+def readings_of(units: Units, most: int = MOST_READINGS) -> list[tuple[KernelConfiguration, ...]]:
     """The kernels of a file in order, each with its readings, which differ, up to ``most``."""
-    found: dict[int, dict[object, Reading]] = {}  # by where the kernel begins
+    found: dict[int, dict[object, KernelConfiguration]] = {}  # by where the kernel begins
     more: dict[int, set[str]] = {}  # what is left out of it
     bare: set[int] = set()  # more readings than are looked at, that nothing stands for
     rest: dict[int, list[tuple[UnitFacts, Function]]] = {}  # of those with instances that are left out
@@ -127,7 +129,7 @@ def readings_of(units: Units, most: int = MOST_READINGS) -> list[tuple[Reading, 
                 missing.add(MORE_INSTANCES)
                 rest.setdefault(function.start, []).append((around, function))
             for binding, key in instances:
-                reading = Reading(around, function, binding, key)
+                reading = KernelConfiguration(around, function, binding, key)
                 same = here.get(key.text)
                 if same is not None:
                     here[key.text] = same.joined(reading)
@@ -147,10 +149,10 @@ def readings_of(units: Units, most: int = MOST_READINGS) -> list[tuple[Reading, 
 
 
 def _counted(
-    readings: tuple[Reading, ...],
+    readings: tuple[KernelConfiguration, ...],
     left_out: tuple[str, ...],
     unread: tuple[tuple[UnitFacts, Function], ...],
-) -> tuple[Reading, ...]:
+) -> tuple[KernelConfiguration, ...]:
     instances = tuple(each for each in readings if each.binding is not None)
     made = tuple(each for each in instances if each.binding is not None and each.binding.made)
     readings = (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
 from smem_lsp.allocation.plan import Plan
-from smem_lsp.analysis.host.survey import HostCode
+from smem_lsp.analysis.host.survey import HostResources
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.stopped import Stopped, Why
 from smem_lsp.facts.term_plans import TermPlan
@@ -98,21 +98,21 @@ class FileStatistics:
 
 
 @dataclass(frozen=True)
-class Report:
+class FileReport:
     """The whole answer for one file. Findings are in source order."""
 
     source: SourceText
     findings: tuple[Finding, ...]
     kernels: Sequence[KernelReport]
     statistics: FileStatistics
-    find_fixes: Callable[[Finding, Report], tuple[Fix, ...]]
+    find_fixes: Callable[[Finding, FileReport], tuple[Fix, ...]]
     rest: Sequence[
         KernelReport
     ] = ()  # what stands for instances that are left out: race-free for any numbers
     facts: Sequence[KernelFacts] = ()  # of ``kernels``, for who needs more than the report
     functions: Sequence[KernelFacts] = ()  # of the device functions that no kernel calls
     unit: TranslationUnit | None = None  # None: the file could not be read
-    host: HostCode | None = None  # its host functions, each looked at when it is asked for
+    host: HostResources | None = None  # its host functions, each looked at when it is asked for
     more_contexts: bool = False  # a header that other files include, too, which were not read this time
     ended: Callable[[], tuple[Stopped, ...]] = (
         tuple  # what is asked for later may end without a result as well

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
+from smem_lsp.ir.author_facts import NOTHING_STATED, Annotations
 from smem_lsp.rules.suppressions import Suppressions, assumed_dims
 from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.every import MAX_BLOCK, MAX_THREADS
 from smem_lsp.unit.author_expressions import stated_value, stated_words
-from smem_lsp.unit.instances import Binding
+from smem_lsp.unit.instances import InstanceArguments
 from smem_lsp.unit.kernel_asserts import asserted_block
 from smem_lsp.unit.unit_facts import UnitFacts
 
 
 def stated_of(
-    function: Function, suppressions: Suppressions, around: UnitFacts, binding: Binding | None
-) -> Stated:
+    function: Function, suppressions: Suppressions, around: UnitFacts, binding: InstanceArguments | None
+) -> Annotations:
     """Everything about one instance of a kernel; of several facts of one kind about one thing the last holds."""
     facts = suppressions.about(function.span, around.unit.source)
     asserted, most = asserted_block(function, around, binding)
@@ -36,7 +36,7 @@ def stated_of(
         dims = {}
     if not _can_run(dict(asserted)):
         asserted = ()
-    return Stated(tuple(sorted(dims.items())), uniform, dynamic, asserted, most)
+    return Annotations(tuple(sorted(dims.items())), uniform, dynamic, asserted, most)
 
 
 def _can_run(dims: Mapping[str, int]) -> bool:

@@ -33,7 +33,7 @@ _COUNTED = Query[tuple[()], _Counted]("statements of a body")
 
 
 @dataclass(frozen=True, slots=True)
-class Statements:
+class StatementCounts:
     """``total``: of all functions of a file; ``unread``: how many parts of it were not read: of device code what the
     grammar does not accept, and what the preprocessor gave up on; ``told``: those of them that a kernel, shared memory
     or a barrier has to do with."""
@@ -43,7 +43,7 @@ class Statements:
     told: tuple[Unread, ...]
 
 
-def count_statements(around: UnitFacts) -> Statements:
+def count_statements(around: UnitFacts) -> StatementCounts:
     unit = around.unit
     total = 0
     told: list[Unread] = [(p.span, p.message, None) for p in unit.preprocessed.problems]
@@ -62,7 +62,7 @@ def count_statements(around: UnitFacts) -> Statements:
         if function.number in reached or may_share_or_wait(around, function, None):
             told += found
     told.sort(key=lambda item: item[0].start)
-    return Statements(total, unread, tuple(told))
+    return StatementCounts(total, unread, tuple(told))
 
 
 def _reached(around: UnitFacts) -> set[int]:

@@ -8,18 +8,18 @@ from smem_lsp.engine.check import apply
 from smem_lsp.engine.confirm import new_findings
 from smem_lsp.engine.measured import Measured, MeasuredFacts
 from smem_lsp.engine.merges import merges
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.fixes.model import Fix
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, MergeBuffers, MoveRanges, MoveTermRanges
 from smem_lsp.source import TextEdit
 from smem_lsp.source.record import dataclass
 
-Check = Callable[[str, Measured], Report]
+Check = Callable[[str, Measured], FileReport]
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class CompiledKernel:
     """A kernel on one target, as a compiler reports it. ``blocks``: resident per SM; None: threads not known."""
 
     bytes: int  # static
@@ -29,14 +29,14 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparisonRow:
     """One kernel, or one instance, on one target, before and after a rewrite. ``before`` None: it did not compile.
     ``problem``: what the rewrite breaks."""
 
     kernel: str
     arch: str
-    before: State | None
-    after: State
+    before: CompiledKernel | None
+    after: CompiledKernel
     problem: str | None = None
 
 
@@ -48,7 +48,7 @@ class Verified:
     finding: Finding
     fix: Fix
     line: int
-    rows: tuple[Row, ...] = ()
+    rows: tuple[ComparisonRow, ...] = ()
     problems: tuple[str, ...] = ()
 
     @property
@@ -60,7 +60,7 @@ class Verified:
         return not self.problems and all(row.problem is None for row in self.rows)
 
 
-def verify(report: Report, chosen: Sequence[int], check: Check, measured: Measured) -> list[Verified]:
+def verify(report: FileReport, chosen: Sequence[int], check: Check, measured: Measured) -> list[Verified]:
     """Every rewrite of the kernels ``chosen`` of a text that ``measured`` says something about, in source order."""
     found: list[Verified] = []
     seen: set[tuple[TextEdit, ...]] = set()
@@ -81,7 +81,7 @@ def verify(report: Report, chosen: Sequence[int], check: Check, measured: Measur
     return found
 
 
-def _offered(report: Report, chosen: Sequence[int]) -> list[Finding]:
+def _offered(report: FileReport, chosen: Sequence[int]) -> list[Finding]:
     """What is reported of the kernels, and every merge that an editor offers beside that."""
     kernels = [report.facts[index] for index in chosen]
     names = {facts.kernel.name for facts in kernels}
@@ -100,11 +100,11 @@ def _offered(report: Report, chosen: Sequence[int]) -> list[Finding]:
 
 
 def _judged(
-    report: Report, again: Report, finding: Finding, fix: Fix, after: Measured
-) -> tuple[list[Row], list[str]]:
+    report: FileReport, again: FileReport, finding: Finding, fix: Fix, after: Measured
+) -> tuple[list[ComparisonRow], list[str]]:
     """What changed for every kernel of the name that the finding is about, and what is broken beside that."""
     problems = [] if after.kernels else ["it does not compile"]
-    rows: list[Row] = []
+    rows: list[ComparisonRow] = []
     at = finding.remedy.kernel if finding.remedy is not None else None
     for index, facts in enumerate(report.facts):
         if facts.kernel.name != finding.kernel or not after.kernels:
@@ -127,26 +127,28 @@ def _name(facts: KernelFacts) -> str:
     return facts.kernel.instance or facts.kernel.name
 
 
-def _rows(facts: KernelFacts, now: MeasuredFacts, promised: int | None) -> list[Row]:
-    rows: list[Row] = []
+def _rows(facts: KernelFacts, now: MeasuredFacts, promised: int | None) -> list[ComparisonRow]:
+    rows: list[ComparisonRow] = []
     for there in now.measured:
         before = _state(facts, there.arch) if isinstance(facts, MeasuredFacts) else None
         after = _state(now, there.arch)
         if after is not None:
-            rows.append(Row(_name(now), there.arch, before, after, _problem(before, after, promised)))
+            rows.append(
+                ComparisonRow(_name(now), there.arch, before, after, _problem(before, after, promised))
+            )
     return rows
 
 
-def _state(facts: MeasuredFacts, arch: str) -> State | None:
+def _state(facts: MeasuredFacts, arch: str) -> CompiledKernel | None:
     there = facts.on(arch)
     if there is None:
         return None
     row = next((each for each in facts.occupied if each.arch == arch), None)
     blocks = None if row is None else facts.blocks(row, there.shared_bytes)
-    return State(there.shared_bytes, there.registers, there.spill_bytes, blocks)
+    return CompiledKernel(there.shared_bytes, there.registers, there.spill_bytes, blocks)
 
 
-def _problem(before: State | None, after: State, promised: int | None) -> str | None:
+def _problem(before: CompiledKernel | None, after: CompiledKernel, promised: int | None) -> str | None:
     if promised is not None and after.bytes != promised:
         return f"{promised:,} B were promised, ptxas reports {after.bytes:,} B"
     if before is None:

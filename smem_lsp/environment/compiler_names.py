@@ -38,7 +38,7 @@ _SEQUENCE = regex(r"S([0-9A-Z]*)_")
 
 
 @dataclass(frozen=True, slots=True)
-class KernelName:
+class DemangledName:
     """``path``: namespaces and name, anonymous ones left out. ``arguments``: of the template in the spelling of C++,
     classes without their namespaces, values as numbers; empty: no template; None: not understood."""
 
@@ -56,10 +56,10 @@ class _NotUnderstood(Exception):
     """The rest of the name has none of the known forms."""
 
 
-def read_name(symbol: str) -> KernelName:
+def read_name(symbol: str) -> DemangledName:
     """``_ZN2ns1kIfLi32EEEvPT_`` -> ns::k with (float, 32). Never raises."""
     if not symbol.startswith("_Z"):
-        return KernelName((symbol,), (), mangled=False)
+        return DemangledName((symbol,), (), mangled=False)
     # Lengths in a mangled name count bytes.
     reader = _NameReader(symbol[:MAX_LENGTH].encode().decode("latin-1"))
     try:
@@ -67,7 +67,7 @@ def read_name(symbol: str) -> KernelName:
     except (_NotUnderstood, IndexError):
         name = None
     if name is None or not name.path:  # `_ZNE`: a name of no parts
-        return KernelName(tuple(reader.path) or (symbol,), None)
+        return DemangledName(tuple(reader.path) or (symbol,), None)
     return name
 
 
@@ -79,7 +79,7 @@ class _NameReader:
         self.known: list[str] = []  # what can be substituted, in order
         self.depth = 0
 
-    def kernel(self) -> KernelName:
+    def kernel(self) -> DemangledName:
         """The name in front of the types of the parameters."""
         arguments: tuple[str, ...] = ()
         if self.take("N"):
@@ -100,7 +100,7 @@ class _NameReader:
             if self.take("I"):
                 self.add(self.path[-1])
                 arguments = self.arguments()
-        return KernelName(tuple(part for part in self.path if part), arguments)
+        return DemangledName(tuple(part for part in self.path if part), arguments)
 
     def component(self) -> None:
         """One part of the kernel's own name; the empty one stands for an anonymous namespace."""

@@ -51,16 +51,16 @@ def split(text: str) -> list[str]:
 
 def expanded(words: Sequence[str], directory: str) -> list[str]:
     """The words with those of the files in their places. ``directory``: what file names are relative to."""
-    left = _Left(MOST_FILES)
+    left = _LeftFiles(MOST_FILES)
     return list(_expanded(words, directory, left))
 
 
 @dataclass(slots=True)
-class _Left:
+class _LeftFiles:
     files: int
 
 
-def _expanded(words: Sequence[str], directory: str, left: _Left) -> Iterator[str]:
+def _expanded(words: Sequence[str], directory: str, left: _LeftFiles) -> Iterator[str]:
     rest = iter(words)
     for word in rest:
         name, equals, value = word.partition("=")

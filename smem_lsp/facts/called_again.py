@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from smem_lsp.analysis.decision.model import Decision
-from smem_lsp.analysis.decision.verdict import Judge, decide
-from smem_lsp.analysis.decision.ways import SAME_TURN, Open
+from smem_lsp.analysis.decision.path_classes import SAME_TURN, Open
+from smem_lsp.analysis.decision.verdict import RaceChecker, decide
 from smem_lsp.analysis.hazards.replayed import Replay
 from smem_lsp.analysis.hazards.sample_blocks import sample_blocks
 from smem_lsp.analysis.threads.ordering_calls import ordering_calls
@@ -31,7 +31,7 @@ def called_again(flow: DataFlow) -> tuple[Decision, ...]:
     pairs = list(_pairs(flow))
     if not samples.blocks or not pairs:
         return ()
-    judge = Judge(flow.followed, flow.verdicts, samples.blocks[0])
+    judge = RaceChecker(flow.followed, flow.verdicts, samples.blocks[0])
     judge.asker.effort = _EFFORT
     replay = Replay(kernel, flow.values, flow.control, flow.verdicts, judge.valid)
     found: list[Decision] = []

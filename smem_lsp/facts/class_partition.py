@@ -11,7 +11,7 @@ from smem_lsp.allocation.layouts import Task, best_layouts, task
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import interference, relate
-from smem_lsp.analysis.dataflow.liveness import LiveBefore, Record
+from smem_lsp.analysis.dataflow.liveness import LiveBefore, LivenessRecord
 from smem_lsp.analysis.storage.class_members import split, storages
 from smem_lsp.analysis.storage.dynamic_ranges import Partition
 from smem_lsp.analysis.storage.purposes import (
@@ -27,10 +27,10 @@ from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.facts.layouts import Candidate
+from smem_lsp.facts.layouts import LayoutCandidate
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.refills import of_parts
-from smem_lsp.ir.nodes import Buffer, Kernel, Name
+from smem_lsp.ir.nodes import Buffer, BufferAlias, Kernel
 from smem_lsp.source import checkpoint
 
 
@@ -112,7 +112,7 @@ def purposes_of_pointers(
 
 def _filled(applied: Kernel, partition: Partition, facts: Facts) -> frozenset[int]:
     """The parts of which every element is written before one is read."""
-    unfilled = LiveBefore(Record(facts)).seq(applied.body.items, 0, 0, 0)
+    unfilled = LiveBefore(LivenessRecord(facts)).seq(applied.body.items, 0, 0, 0)
     return frozenset(each.index for each in partition.ranges if not unfilled >> each.index & 1)
 
 
@@ -122,7 +122,7 @@ def _purposes(
     values: ValueFacts,
     shape: BlockShape | None,
     buffer: Buffer,
-    named: Mapping[int, Name],
+    named: Mapping[int, BufferAlias],
 ) -> Partition | None:
     """The purposes that take turns in the bytes of a buffer; None where it has but one. What holds for every block
     counts first, then what holds in ``shape``, which may be no fact, or where a block fills all that it reads."""
@@ -140,7 +140,7 @@ def _purposes_in(
     values: ValueFacts,
     shape: BlockShape | None,
     buffer: Buffer,
-    named: Mapping[int, Name],
+    named: Mapping[int, BufferAlias],
     *,
     filling: bool,
 ) -> Partition | None:
@@ -172,13 +172,13 @@ def _applied(kernel: Kernel, values: ValueFacts, partition: Partition) -> tuple[
     )
 
 
-def _best(of: Task, items: Sequence[Item], buffer: Buffer) -> tuple[Candidate, ...]:
+def _best(of: Task, items: Sequence[Item], buffer: Buffer) -> tuple[LayoutCandidate, ...]:
     """The curve of plans; bytes fall strictly."""
-    found: list[Candidate] = []
+    found: list[LayoutCandidate] = []
     for made in best_layouts(of):
         plan = _placed(made, items, buffer)
         if not found or plan.bytes < found[-1].plan.bytes:
-            found.append(Candidate(plan, relate(of.found, frozenset(plan.barriers)), of.facts))
+            found.append(LayoutCandidate(plan, relate(of.found, frozenset(plan.barriers)), of.facts))
     return tuple(found)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
-from smem_lsp.analysis.values.terms import Opaque, Term, parts_of
 from smem_lsp.facts.data_flow import DataFlow
+from smem_lsp.terms.language import OpaqueTerm, Term, parts_of
 
 
 class Decides(Enum):
@@ -29,4 +29,4 @@ def data_dependences(flow: DataFlow) -> Mapping[int, Decides]:
 
 
 def _is_loaded(terms: Iterable[Term]) -> bool:
-    return any(isinstance(part, Opaque) and part.origin == "load" for part in parts_of(*terms))
+    return any(isinstance(part, OpaqueTerm) and part.origin == "load" for part in parts_of(*terms))

@@ -7,8 +7,8 @@ from dataclasses import field, replace
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Interference, interference
-from smem_lsp.analysis.decision.followed import Followed
-from smem_lsp.analysis.decision.verdict import Judge
+from smem_lsp.analysis.decision.kernel_model import KernelModel
+from smem_lsp.analysis.decision.verdict import RaceChecker
 from smem_lsp.analysis.threads.block_shape import block_shape, named_shapes, only_shape, shape_of_threads
 from smem_lsp.analysis.threads.divergence import Verdicts, judge
 from smem_lsp.analysis.threads.ordering_calls import split_calls
@@ -20,10 +20,11 @@ from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.config import Config
 from smem_lsp.facts.layouts import kept_buffers, pinned_buffers
 from smem_lsp.ir.nodes import Axes, Buffer, Dims, Kernel, LaunchFact, LaunchSite
-from smem_lsp.ir.values import Const, Op, Operator, Sym, Value
+from smem_lsp.ir.values import Const, Op, Sym, Value
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.terms.operators import Operator
 
 _MOST_ALTERNATIVES = 8  # launches that say something else
 
@@ -50,8 +51,8 @@ class DataFlow:
     kept: Sequence[Buffer]  # buffers that ptxas keeps
     pinned: frozenset[int]  # buffers that never share
     interference: Interference
-    followed: Followed
-    judges: dict[tuple[Verdicts, Dims | None], Judge] = field(default_factory=dict, compare=False)
+    followed: KernelModel
+    judges: dict[tuple[Verdicts, Dims | None], RaceChecker] = field(default_factory=dict, compare=False)
 
     @property
     def fact(self) -> BlockShape | None:
@@ -214,5 +215,5 @@ def data_flow(
         kept=kept,
         pinned=pinned,
         interference=interference(kernel.body, facts, pinned),
-        followed=Followed(kernel, values, control, levels, config.factor),
+        followed=KernelModel(kernel, values, control, levels, config.factor),
     )

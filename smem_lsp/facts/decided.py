@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from smem_lsp.analysis.decision.model import Answer, Decision, Verdict, VerdictKind
-from smem_lsp.analysis.decision.routes import ALL_COPIES
+from smem_lsp.analysis.decision.interval_paths import ALL_COPIES
+from smem_lsp.analysis.decision.model import Decision, PairVerdict, Verdict, VerdictKind
 from smem_lsp.analysis.decision.size_sets import SizeCondition, for_some
-from smem_lsp.analysis.decision.verdict import Judge
+from smem_lsp.analysis.decision.verdict import RaceChecker
 from smem_lsp.analysis.execution.program import NOTHING_ADDED, Added
 from smem_lsp.analysis.hazards.handed_memory import memory_of_block
 from smem_lsp.analysis.hazards.model import Hazards, Race
@@ -17,7 +17,7 @@ from smem_lsp.analysis.hazards.sample_blocks import sample_blocks
 from smem_lsp.analysis.threads.assignments import assignments
 from smem_lsp.analysis.threads.block_shape import evidence
 from smem_lsp.analysis.threads.divergence import Verdicts
-from smem_lsp.analysis.values.block_shape import BlockShape, Ground, dims_of, most_threads
+from smem_lsp.analysis.values.block_shape import BlockAssumption, BlockShape, dims_of, most_threads
 from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source import checkpoint
@@ -67,9 +67,9 @@ def not_refuted(flow: DataFlow, shown: Hazards) -> Hazards:
             if decided and all(each.answer.is_safe for each in decided):
                 continue
             if decided:
-                worst = max(decided, key=lambda each: list(Answer).index(each.answer))
-                data = race.data or worst.answer in (Answer.DATA, Answer.LIKELY)
-                if any(each.answer is Answer.RACE for each in both):
+                worst = max(decided, key=lambda each: list(PairVerdict).index(each.answer))
+                data = race.data or worst.answer in (PairVerdict.DATA, PairVerdict.LIKELY)
+                if any(each.answer is PairVerdict.RACE for each in both):
                     race = replace(race, data=data, any_block=worst.any_block)
                 else:
                     race = _under_condition(flow, of_block, replace(race, data=data), worst)
@@ -95,7 +95,7 @@ def _under_condition(flow: DataFlow, verdicts: Verdicts, race: Race, decision: D
     return replace(solved, condition=for_some(condition.sets[0].names), any_block=False)
 
 
-def _where_alike(flow: DataFlow, race: Race, condition: SizeCondition) -> Ground:
+def _where_alike(flow: DataFlow, race: Race, condition: SizeCondition) -> BlockAssumption:
     """The blocks for which a race is shown, without those in which the same accesses race under another condition than
     in the first one."""
     ground, verdicts = race.ground, dict(flow.judged)
@@ -123,7 +123,7 @@ def of_the_block(flow: DataFlow, shown: Hazards) -> Hazards:
     if not left:
         return shown
     for dims in sample_blocks(flow.kernel, flow.values, flow.control, None, in_warps=False).blocks:
-        left -= memory_of_block(Judge(flow.followed, flow.verdicts, dims), left)
+        left -= memory_of_block(RaceChecker(flow.followed, flow.verdicts, dims), left)
     kept = (
         race
         for race in shown.races
@@ -146,15 +146,17 @@ def still_racing(flow: DataFlow, races: Iterable[Race], added: Added) -> Iterato
             yield race
 
 
-def judge_of(flow: DataFlow, verdicts: Verdicts, dims: Dims | None, added: Added = NOTHING_ADDED) -> Judge:
+def judge_of(
+    flow: DataFlow, verdicts: Verdicts, dims: Dims | None, added: Added = NOTHING_ADDED
+) -> RaceChecker:
     """Decides the pairs of a kernel, with what is ``added``, in a block; None: in every one."""
     if added is not NOTHING_ADDED:
         waits = {point: ALL_COPIES if ungrouped else 0 for point, ungrouped in added.waits.items()}
         covering = frozenset((waits | dict(added.left)).items())
-        return Judge(flow.followed, verdicts, dims, added.barriers, added.in_warps, covering)
+        return RaceChecker(flow.followed, verdicts, dims, added.barriers, added.in_warps, covering)
     known = flow.judges.get((verdicts, dims))
     if known is None:
-        known = flow.judges[verdicts, dims] = Judge(flow.followed, verdicts, dims)
+        known = flow.judges[verdicts, dims] = RaceChecker(flow.followed, verdicts, dims)
         known.asker.of_one_address = True
     return known
 
@@ -174,7 +176,7 @@ def _inside_arrays(flow: DataFlow, verdicts: Verdicts, found: Verdict) -> Verdic
     upper = evidence(flow.kernel, flow.values, flow.control).upper
     if upper == most_threads(flow.kernel):
         return None
-    judge = Judge(flow.followed, verdicts, None, most=upper)
+    judge = RaceChecker(flow.followed, verdicts, None, most=upper)
     judge.asker.of_one_address = True
     open_ = {(each.first.point, each.second.point) for each in found.decisions}
     decisions: list[Decision] = []
@@ -198,7 +200,7 @@ def _is_launched(flow: DataFlow, dims: Dims) -> bool:
 def _races(flow: DataFlow, shape: BlockShape | None, verdicts: Verdicts) -> Iterator[Race]:
     """In the block that is named, else in one that the text of the kernel does not rule out."""
     if shape is not None:
-        blocks, ground = [shape.dims], Ground(named=(shape,))
+        blocks, ground = [shape.dims], BlockAssumption(named=(shape,))
     else:
         in_terms = any(site.block is None for site in flow.kernel.launches) or bool(flow.values.given)
         samples = sample_blocks(

@@ -12,14 +12,14 @@ from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.facts.layouts import Candidate, curve_of, joined
+from smem_lsp.facts.layouts import LayoutCandidate, curve_of, joined
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.refills import of_parts
 from smem_lsp.facts.terms import TermLayout, layout_in_terms
 from smem_lsp.ir.causes import Cause
 from smem_lsp.ir.nodes import Kernel
 
-_Curve = tuple[Candidate, ...]
+_Curve = tuple[LayoutCandidate, ...]
 
 
 def partition_dynamic(

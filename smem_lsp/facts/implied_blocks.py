@@ -13,13 +13,25 @@ from smem_lsp.analysis.decision.size_sets import SizeCondition
 from smem_lsp.analysis.execution.program import NONE_RACE_FREE
 from smem_lsp.analysis.hazards.every_block import proved_grounds
 from smem_lsp.analysis.hazards.model import Hazards, Race
-from smem_lsp.analysis.values.terms import Thread
 from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.facts.decided import decide_races
-from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Exchange, Jump, Kernel, Loop, Node, Seq, walk
-from smem_lsp.ir.values import Op, Operator, Sym, Value
+from smem_lsp.ir.nodes import (
+    Access,
+    Barrier,
+    BarrierKind,
+    Jump,
+    Kernel,
+    Loop,
+    Node,
+    Seq,
+    WarpCollective,
+    walk,
+)
+from smem_lsp.ir.values import Op, Sym, Value
 from smem_lsp.source import checkpoint
 from smem_lsp.source.regex import regex
+from smem_lsp.terms.language import Thread
+from smem_lsp.terms.operators import Operator
 
 # `N`, `Tile::rows`, a product of such, with a few more elements for the banks
 _EXTENT = regex(r"((?:::)?[A-Za-z_][\w:]*(?:\s*\*\s*(?:::)?[A-Za-z_][\w:]*)*)(\s*\+\s*\d+)?")
@@ -56,7 +68,7 @@ def implied_sizes(flow: DataFlow) -> Sizes:
 def _is_of_warps(kernel: Kernel) -> bool:
     nodes = [*walk(kernel.body)]
     kinds = {node.kind for node in nodes if isinstance(node, Barrier)}
-    lanes = BarrierKind.WARP in kinds or any(isinstance(node, Exchange) for node in nodes)
+    lanes = BarrierKind.WARP in kinds or any(isinstance(node, WarpCollective) for node in nodes)
     return lanes and BarrierKind.BLOCK not in kinds
 
 

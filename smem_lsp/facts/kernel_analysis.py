@@ -15,10 +15,10 @@ from smem_lsp.analysis.banks.conflicts import BankConflict, bank_conflicts
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Interference, interference
 from smem_lsp.analysis.dataflow.reaching_writes import unwritten_reads
-from smem_lsp.analysis.decision.followed import Followed
+from smem_lsp.analysis.decision.kernel_model import KernelModel
 from smem_lsp.analysis.decision.mispaired import Mispaired
 from smem_lsp.analysis.decision.model import Decision, Verdict
-from smem_lsp.analysis.decision.verdict import Judge
+from smem_lsp.analysis.decision.verdict import RaceChecker
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
 from smem_lsp.analysis.execution.program import NONE_RACE_FREE, NOTHING_ADDED, Added, RaceFree
@@ -44,7 +44,7 @@ from smem_lsp.analysis.threads.block_shape import evidence, launched_blocks
 from smem_lsp.analysis.threads.divergence import judge
 from smem_lsp.analysis.threads.prove import prove
 from smem_lsp.analysis.threads.uniformity import prove_levels
-from smem_lsp.analysis.values.block_shape import BlockShape, Ground, dims_of, most_threads
+from smem_lsp.analysis.values.block_shape import BlockAssumption, BlockShape, dims_of, most_threads
 from smem_lsp.analysis.values.extents import extents, in_bounds
 from smem_lsp.config import Config
 from smem_lsp.facts.any_block import decide_any_block
@@ -68,7 +68,7 @@ from smem_lsp.facts.dynamic_partition import partition_dynamic
 from smem_lsp.facts.implied_blocks import as_facts, implied_sizes, races_in_implied_blocks
 from smem_lsp.facts.layouts import (
     WORTH_SAYING,
-    Candidate,
+    LayoutCandidate,
     curve_of,
     items_of,
     joined,
@@ -206,7 +206,7 @@ class KernelAnalysis(Passes):
     # ---- layouts
 
     @cached_property
-    def best(self) -> tuple[Candidate, ...]:
+    def best(self) -> tuple[LayoutCandidate, ...]:
         """The best plans, rising in added barriers."""
         found = joined(self._proved, self._assumed) if self._assumes_shape else self._proved
         return joined(found, self._filled)
@@ -215,23 +215,23 @@ class KernelAnalysis(Passes):
     def _assumes_shape(self) -> bool:
         return self.flow.assuming is not self.flow.facts and len(self.items) > 1
 
-    @run_once("layouts", tuple[Candidate, ...]())
-    def _proved(self) -> tuple[Candidate, ...]:
+    @run_once("layouts", tuple[LayoutCandidate, ...]())
+    def _proved(self) -> tuple[LayoutCandidate, ...]:
         flow = self.flow
         if self.declared is None:
             return ()
         facts, found = self._sharing
         return curve_of(task(self.items, flow.kernel.body, facts, flow.pinned, found))
 
-    @run_once("layouts for the assumed block", tuple[Candidate, ...]())
-    def _assumed(self) -> tuple[Candidate, ...]:
+    @run_once("layouts for the assumed block", tuple[LayoutCandidate, ...]())
+    def _assumed(self) -> tuple[LayoutCandidate, ...]:
         flow = self.flow
         facts, found = self._sharing_assumed
         of = task(self.items, flow.kernel.body, facts, flow.pinned, found)
         return curve_of(of, assumes_shape=True)
 
-    @run_once("layouts for blocks that fill their tiles", tuple[Candidate, ...](), needs=_can_share)
-    def _filled(self) -> tuple[Candidate, ...]:
+    @run_once("layouts for blocks that fill their tiles", tuple[LayoutCandidate, ...](), needs=_can_share)
+    def _filled(self) -> tuple[LayoutCandidate, ...]:
         flow = self.flow
         if flow.shape is not None:
             return ()
@@ -276,8 +276,8 @@ class KernelAnalysis(Passes):
         facts, found = self._sharing
         return layouts(task(self.items, flow.kernel.body, facts, flow.pinned, found))
 
-    @run_once("layouts with one more wait", tuple[Candidate, ...](), needs=_can_share)
-    def with_wait(self) -> tuple[Candidate, ...]:
+    @run_once("layouts with one more wait", tuple[LayoutCandidate, ...](), needs=_can_share)
+    def with_wait(self) -> tuple[LayoutCandidate, ...]:
         """Like ``best``: what one more wait for copies could save."""
         flow, waited = self.flow, self.kernel.drained
         if waited is None or flow.kernel.irregular is not None:
@@ -396,12 +396,12 @@ class KernelAnalysis(Passes):
     def _searched(self) -> Hazards | None:
         return self._race_search()
 
-    @run_once("blocks that race", dict[Key, Ground](), needs=_rests_on_tried_blocks)
-    def _grounds(self) -> Mapping[Key, Ground]:
+    @run_once("blocks that race", dict[Key, BlockAssumption](), needs=_rests_on_tried_blocks)
+    def _grounds(self) -> Mapping[Key, BlockAssumption]:
         flow, (race_free, *_) = self.launched_flow, self._race_free or (NONE_RACE_FREE,)
         return proved_grounds(flow.kernel, flow.values, flow.control, flow.verdicts, self.hazards, race_free)
 
-    def ground(self, shown: Race | Overrun | MissingLane | ProxyHazard | Miscount) -> Ground:
+    def ground(self, shown: Race | Overrun | MissingLane | ProxyHazard | Miscount) -> BlockAssumption:
         """The blocks for which it is shown: named ones, every one above some size, or else only one that was tried. A
         condition was solved for in that one. Where code in sight that is not followed computes the block, what is not
         shown for every block of two threads may be shown for none that is launched."""
@@ -602,5 +602,7 @@ def _is_right(changed: Kernel, barrier: int, flow: DataFlow) -> bool:
         found = find_hazards(changed, flow.values, control, verdicts, shape)
         if found.races or found.missing_lanes:
             return False
-    of = Followed(changed, flow.values, control, levels, flow.followed.factor)
-    return not mispairings(of, ((shape, Judge(of, verdicts, dims_of(shape))) for shape, verdicts in judged))
+    of = KernelModel(changed, flow.values, control, levels, flow.followed.factor)
+    return not mispairings(
+        of, ((shape, RaceChecker(of, verdicts, dims_of(shape))) for shape, verdicts in judged)
+    )

@@ -18,7 +18,7 @@ WORTH_SAYING = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class LayoutCandidate:
     """A plan with what it rests on. ``assumes_shape``: it is proved only for the block shape of the launch in sight
     or of the settings, which is no fact, or for the blocks (``fills``) that write all that they read of a tile, of
     which the kernel does not say that every block does."""
@@ -36,23 +36,25 @@ class Layouts:
 
     items: tuple[Item, ...]
     declared: Plan | None
-    best: tuple[Candidate, ...]
+    best: tuple[LayoutCandidate, ...]
 
 
-def curve_of(task: Task, *, assumes_shape: bool = False, fills: bool = False) -> tuple[Candidate, ...]:
+def curve_of(task: Task, *, assumes_shape: bool = False, fills: bool = False) -> tuple[LayoutCandidate, ...]:
     """The best plan for each number of added barriers, under one set of facts."""
     return tuple(
-        Candidate(
+        LayoutCandidate(
             plan, relate(task.found, frozenset(plan.barriers)), task.facts, assumes_shape or fills, fills
         )
         for plan in best_layouts(task)
     )
 
 
-def joined(proved: tuple[Candidate, ...], assumed: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+def joined(
+    proved: tuple[LayoutCandidate, ...], assumed: tuple[LayoutCandidate, ...]
+) -> tuple[LayoutCandidate, ...]:
     """For each number of barriers the smaller plan; the proved one where both are equal. Bytes fall strictly."""
     counts = sorted({len(c.plan.barriers) for c in (*proved, *assumed)})
-    merged: list[Candidate] = []
+    merged: list[LayoutCandidate] = []
     for count in counts:
         checkpoint()
         choices = [c for c in (*proved, *assumed) if len(c.plan.barriers) == count]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from smem_lsp.analysis.decision.lanes import lanes_missing
 from smem_lsp.analysis.hazards.model import Hazards, MissingLane, all_hazards
-from smem_lsp.analysis.values.block_shape import Ground, dims_of
+from smem_lsp.analysis.values.block_shape import BlockAssumption, dims_of
 from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.facts.decided import judge_of
 
@@ -18,7 +18,7 @@ def decided_lanes(flow: DataFlow) -> tuple[MissingLane, ...]:
     found = []
     for shape, verdicts in flow.judged:
         judge = judge_of(flow, verdicts, dims_of(shape)).barriers
-        ground = Ground() if shape is None else Ground(named=(shape,))
+        ground = BlockAssumption() if shape is None else BlockAssumption(named=(shape,))
         lanes = (
             MissingLane(
                 each.node,

@@ -9,11 +9,11 @@ from smem_lsp.analysis.occupancy import registers_cap
 from smem_lsp.analysis.threads.block_shape import threads_per_block
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.config import Config
-from smem_lsp.ir.host_terms import HostTerm, constant, replaced
 from smem_lsp.ir.nodes import AddressSpace, Kernel
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets import attribute, target
 from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.terms.symbolic import SymbolicTerm, constant, replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def _dynamic(kernel: Kernel, arch: str) -> set[int] | None:
     return None if not found and any(b.space is AddressSpace.DYNAMIC for b in kernel.buffers) else found
 
 
-def _of_device(term: HostTerm | None, arch: str) -> int | None:
+def _of_device(term: SymbolicTerm | None, arch: str) -> int | None:
     """What a term is on a target, if it asks for nothing but attributes of the device."""
     if term is None:
         return None

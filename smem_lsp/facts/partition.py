@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.analysis.storage.dynamic_ranges import Partition
-from smem_lsp.facts.layouts import Candidate, Layouts
+from smem_lsp.facts.layouts import LayoutCandidate, Layouts
 from smem_lsp.source.record import dataclass
 
 
@@ -19,7 +19,7 @@ class PartitionLayouts:
     partition: Partition
     items: tuple[Item, ...]
     declared: Plan
-    best: tuple[Candidate, ...]
+    best: tuple[LayoutCandidate, ...]
     lives: Mapping[int, tuple[int, int]]
     filled: frozenset[int] = frozenset()
 

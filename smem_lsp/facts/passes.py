@@ -23,7 +23,7 @@ S = TypeVar("S", bound="Passes")
 
 
 @dataclass(frozen=True, slots=True)
-class _Stage:
+class _PassStage:
     """How far the passes of a kernel were at some moment."""
 
     spent: int
@@ -43,7 +43,7 @@ class Passes:
         self._under_way: list[int] = []  # units that each pass has taken by itself, the outermost first
         self._since = 0  # when the innermost one went on, in units of work of this thread
         self._results = Store()
-        self._stages: dict[str, _Stage] = {}
+        self._stages: dict[str, _PassStage] = {}
         self.spent = 0
         self._largest = 0
 
@@ -67,7 +67,7 @@ class Passes:
 
     def mark(self, stage: str) -> None:
         """A stage of the check has ended. What it took, and what was stopped, is noted the first time."""
-        self._stages.setdefault(stage, _Stage(self.spent, self._largest, self.stopped))
+        self._stages.setdefault(stage, _PassStage(self.spent, self._largest, self.stopped))
 
     def has_ended(self, stage: str) -> bool:
         return stage in self._stages

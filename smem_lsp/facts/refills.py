@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Interference, interference
 from smem_lsp.analysis.dataflow.masks import bits, mask_of
-from smem_lsp.analysis.decision.followed import Followed
-from smem_lsp.analysis.decision.refills import possible_refills, proved_refills, with_kills
+from smem_lsp.analysis.decision.kernel_model import KernelModel
+from smem_lsp.analysis.decision.overwrites import possible_refills, proved_refills, with_kills
 from smem_lsp.analysis.decision.verdict import asker_of
 from smem_lsp.analysis.threads.block_shape import evidence, single_axes
 from smem_lsp.analysis.threads.divergence import samples_for
@@ -25,7 +25,7 @@ _EFFORT = 1_500_000  # of the solver, for one kernel in one block
 
 
 def with_refills(
-    of: Followed,
+    of: KernelModel,
     facts: Facts,
     fixed: frozenset[int],
     found: Interference,
@@ -76,11 +76,11 @@ def of_parts(
         applied.body, values, buffers=applied.buffers, shape=fact, upper=most_threads(applied)
     )
     return with_refills(
-        Followed(applied, values, control, levels), facts, fixed, found, dims_of(shape), named
+        KernelModel(applied, values, control, levels), facts, fixed, found, dims_of(shape), named
     )
 
 
-def _tried(of: Followed, named: Sequence[BlockShape]) -> list[Dims]:
+def _tried(of: KernelModel, named: Sequence[BlockShape]) -> list[Dims]:
     """Blocks of which one has to fill the tiles whole: those that somebody names, or that the kernel may be for."""
     if named:
         return [each.dims for each in named]

@@ -15,7 +15,7 @@ from smem_lsp.allocation.plan import Item
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Interference, interference
 from smem_lsp.analysis.decision.inside import stays_between
-from smem_lsp.analysis.decision.question import Asker
+from smem_lsp.analysis.decision.question import RaceQueries
 from smem_lsp.analysis.decision.verdict import asker_of
 from smem_lsp.analysis.storage.ranges_in_terms import TermPartition, TermRange
 from smem_lsp.analysis.threads.prove import prove
@@ -24,14 +24,15 @@ from smem_lsp.analysis.values.pointer_ranges import assignments
 from smem_lsp.analysis.values.sums import larger, may_be_negative, passed_by, spelled, sum_of, text_of
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.facts.data_flow import DataFlow
-from smem_lsp.facts.layouts import Candidate, curve_of
+from smem_lsp.facts.layouts import LayoutCandidate, curve_of
 from smem_lsp.facts.refills import of_parts
 from smem_lsp.ir.causes import Cause, CauseKind
-from smem_lsp.ir.host_terms import Atom, Sum, Symbol, symbols_of
 from smem_lsp.ir.nodes import Access, Branch, Kernel, Loop, walk
-from smem_lsp.ir.values import Op, Operator
+from smem_lsp.ir.values import Op
 from smem_lsp.source import checkpoint, record
+from smem_lsp.terms.operators import Operator
 from smem_lsp.terms.polynomial import added, evaluated, is_nonnegative
+from smem_lsp.terms.symbolic import Atom, Symbol, SymbolicSum, symbols_of
 
 _EFFORT = 3_000_000  # of the solver, for all accesses of one kernel
 _SAMPLE = 4096  # what a symbol stands for where places for barriers are looked for
@@ -47,7 +48,7 @@ _COMPARISONS = (
     Operator.NOT_EQUAL,
 )
 
-_Sizes = Mapping[int, Sum | None]  # by range; None: how far it reaches is not known
+_Sizes = Mapping[int, SymbolicSum | None]  # by range; None: how far it reaches is not known
 
 
 @record
@@ -67,12 +68,12 @@ class TermPlan:
     applied."""
 
     partition: TermPartition
-    begins: Mapping[int, Sum]
+    begins: Mapping[int, SymbolicSum]
     columns: tuple[tuple[int, ...], ...]
-    before: Sum
-    after: Sum
+    before: SymbolicSum
+    after: SymbolicSum
     open_end: bool
-    candidate: Candidate
+    candidate: LayoutCandidate
     doubt: Cause | None
 
     @property
@@ -91,16 +92,16 @@ class TermPlan:
         return tuple(tuple(own[index] for index in column) for column in self.columns)
 
     @property
-    def saved(self) -> Sum:
+    def saved(self) -> SymbolicSum:
         return added(self.before, self.after, -1)
 
     @property
-    def shifts(self) -> Mapping[int, Sum]:
+    def shifts(self) -> Mapping[int, SymbolicSum]:
         """By range: bytes that it moves by, none above 0."""
         return {each.index: added(self.begins[each.index], each.begin, -1) for each in self.partition.ranges}
 
     @property
-    def decisive(self) -> tuple[Sum, ...]:
+    def decisive(self) -> tuple[SymbolicSum, ...]:
         """What the rewrite is made of: where ranges begin, before and afterwards, and what it saves. How many bytes the
         last range has, behind all others, is of no matter to it."""
         before = tuple(each.begin for each in self.partition.ranges)
@@ -153,8 +154,8 @@ def _accesses(partition: TermPartition, flow: DataFlow) -> Mapping[int, list[Acc
 
 
 def _last_size(
-    partition: TermPartition, accesses: Sequence[Access], asker: Asker, flow: DataFlow
-) -> Sum | None:
+    partition: TermPartition, accesses: Sequence[Access], asker: RaceQueries, flow: DataFlow
+) -> SymbolicSum | None:
     """Bytes from the start of the last range that its accesses provably stay in; None: not known. Tried is what another
     range has, what launches pass, and what conditions of the kernel compare with (``i < m``), smaller ones first where
     that is known."""
@@ -165,7 +166,7 @@ def _last_size(
         if passed is not None:
             choices.append(added(passed, last.begin, -1))
     choices += _guarded(flow.kernel, max((each.width or 0 for each in accesses), default=0))
-    known: list[Sum] = []
+    known: list[SymbolicSum] = []
     for each in choices:
         checkpoint()
         smaller = (at for at, other in enumerate(known) if is_nonnegative(added(other, each, -1)))
@@ -178,10 +179,10 @@ def _last_size(
     return None
 
 
-def _guarded(kernel: Kernel, width: int) -> Iterator[Sum]:
+def _guarded(kernel: Kernel, width: int) -> Iterator[SymbolicSum]:
     """Bytes of so many elements as conditions compare with, the first few of them."""
     assigned = assignments(kernel)
-    found: list[Sum] = []
+    found: list[SymbolicSum] = []
     for node in walk(kernel.body):
         if not isinstance(node, Branch | Loop) or not isinstance(node.condition, Op):
             continue
@@ -199,7 +200,7 @@ def _guarded(kernel: Kernel, width: int) -> Iterator[Sum]:
 
 
 def _doubt(
-    partition: TermPartition, through: Mapping[int, list[Access]], sizes: _Sizes, asker: Asker
+    partition: TermPartition, through: Mapping[int, list[Access]], sizes: _Sizes, asker: RaceQueries
 ) -> Cause | None:
     """The first access of which is not proved that it stays in its range."""
     for each in partition.ranges:
@@ -226,7 +227,7 @@ def proved_in_terms(partition: TermPartition, flow: DataFlow, fixed: frozenset[i
     return ProvedRanges(applied, facts, found)
 
 
-def _curve(partition: TermPartition, flow: DataFlow, sizes: _Sizes) -> tuple[Candidate, ...]:
+def _curve(partition: TermPartition, flow: DataFlow, sizes: _Sizes) -> tuple[LayoutCandidate, ...]:
     """Which conflicts are left with how many barriers: of a sample of the sizes, whose bytes do not matter."""
     fixed = frozenset(index for index, size in sizes.items() if size is None)
     proved = proved_in_terms(partition, flow, fixed)
@@ -234,7 +235,7 @@ def _curve(partition: TermPartition, flow: DataFlow, sizes: _Sizes) -> tuple[Can
     return curve_of(task(items, proved.kernel.body, proved.facts, fixed, proved.interference))
 
 
-def _sampled(total: Sum) -> int:
+def _sampled(total: SymbolicSum) -> int:
     return evaluated(total, _sample)
 
 
@@ -244,7 +245,7 @@ def _sample(atom: Atom) -> int:
 
 
 def _columns(
-    ranges: Sequence[TermRange], sizes: _Sizes, candidate: Candidate
+    ranges: Sequence[TermRange], sizes: _Sizes, candidate: LayoutCandidate
 ) -> list[list[TermRange]] | None:
     """Each range in the first column in which it conflicts with none; one that has no known end comes last, alone."""
     apart = candidate.conflicts.every
@@ -265,9 +266,9 @@ def _columns(
     return columns if len(columns) < len(ranges) else None
 
 
-def _largest(column: Sequence[TermRange], sizes: _Sizes) -> Sum | None:
+def _largest(column: Sequence[TermRange], sizes: _Sizes) -> SymbolicSum | None:
     """The bytes of a column; None: which of its ranges is the largest is not known."""
-    found: Sum | None = {}
+    found: SymbolicSum | None = {}
     for each in column:
         size = sizes[each.index]
         found = None if found is None or size is None else larger(found, size)
@@ -275,11 +276,14 @@ def _largest(column: Sequence[TermRange], sizes: _Sizes) -> Sum | None:
 
 
 def _plan(
-    partition: TermPartition, sizes: _Sizes, columns: Sequence[Sequence[TermRange]], candidate: Candidate
+    partition: TermPartition,
+    sizes: _Sizes,
+    columns: Sequence[Sequence[TermRange]],
+    candidate: LayoutCandidate,
 ) -> TermPlan | None:
     """None: a range would move up, to where the launches may pass no bytes."""
     first, last = partition.ranges[0], partition.ranges[-1]
-    at, begins = first.begin, dict[int, Sum]()
+    at, begins = first.begin, dict[int, SymbolicSum]()
     for column in columns:
         for each in column:
             begins[each.index] = at

@@ -18,10 +18,10 @@ from smem_lsp.analysis.values.sums import sum_of, total_of
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.facts.refills import of_parts
-from smem_lsp.ir.host_terms import Sum
 from smem_lsp.ir.nodes import Access, Kernel, walk
 from smem_lsp.source import checkpoint, record
 from smem_lsp.terms.polynomial import added, is_nonnegative
+from smem_lsp.terms.symbolic import SymbolicSum
 
 _EFFORT = 1_000_000  # of the solver
 _Groups = dict[int, tuple[tuple[str, ...], ...]]  # by range
@@ -33,7 +33,7 @@ class TermPurpose:
 
     names: tuple[str, ...]
     range: TermRange
-    size: Sum
+    size: SymbolicSum
 
 
 @record
@@ -44,7 +44,7 @@ class TermPurposes:
     partition: TermPartition
     staying: tuple[str, ...]
     moving: tuple[TermPurpose, ...]
-    passed: Sum
+    passed: SymbolicSum
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -52,9 +52,9 @@ class TermPurposes:
         return (*self.staying, *(each.names[0] for each in self.moving))
 
     @property
-    def begins(self) -> Mapping[str, Sum]:
+    def begins(self) -> Mapping[str, SymbolicSum]:
         """By pointer that moves: where it begins afterwards."""
-        found: dict[str, Sum] = {}
+        found: dict[str, SymbolicSum] = {}
         end = self.passed
         for each in self.moving:
             found.update(dict.fromkeys(each.names, end))
@@ -62,7 +62,7 @@ class TermPurposes:
         return found
 
     @property
-    def more(self) -> Sum:
+    def more(self) -> SymbolicSum:
         """Bytes that the launches have to pass in addition."""
         return total_of(each.size for each in self.moving)
 
@@ -85,7 +85,9 @@ def purposes_in_terms(partition: TermPartition, flow: DataFlow) -> TermPurposes 
     return None
 
 
-def _apart(partition: TermPartition, groups: _Groups, passed: Sum, flow: DataFlow) -> TermPurposes | None:
+def _apart(
+    partition: TermPartition, groups: _Groups, passed: SymbolicSum, flow: DataFlow
+) -> TermPurposes | None:
     """A purpose takes all bytes up to the end, unless its accesses provably stay in its range."""
     asker = asker_of(flow.followed, dims_of(flow.fact), flow.followed.effort(_EFFORT))
     accesses = [
@@ -105,7 +107,7 @@ def _apart(partition: TermPartition, groups: _Groups, passed: Sum, flow: DataFlo
     return TermPurposes(partition, staying, tuple(moving), passed)
 
 
-def _passed(flow: DataFlow) -> Sum | None:
+def _passed(flow: DataFlow) -> SymbolicSum | None:
     """What every launch in sight passes; None: they differ, or it is not known."""
     found = [
         None if each.dynamic is None else sum_of(each.dynamic.value, {}) for each in flow.kernel.launches

@@ -13,11 +13,11 @@ from smem_lsp.analysis.values.sums import larger, passed_by, spelled, total_of
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.facts.refills import of_parts
-from smem_lsp.ir.host_terms import Sum
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.terms.polynomial import added
+from smem_lsp.terms.symbolic import SymbolicSum
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class TermLayout:
 
     partition: TermPartition
     columns: tuple[tuple[int, ...], ...]
-    saved: Sum
+    saved: SymbolicSum
 
     @property
     def ranges(self) -> tuple[tuple[str, str, str | None], ...]:
@@ -56,7 +56,7 @@ class TermLayout:
         return spelled(added(self.partition.ranges[-1].begin, self.saved, -1))
 
 
-def passed_in_terms(kernel: Kernel) -> Sum | None:
+def passed_in_terms(kernel: Kernel) -> SymbolicSum | None:
     """The dynamic bytes that all launches in sight pass, in the kernel's own terms; None: there are none, or they
     differ."""
     found = [passed_by(site) for site in kernel.launches]
@@ -108,9 +108,9 @@ def _fits(each: TermRange, column: Sequence[TermRange], conflicts: Conflicts) ->
     return not any(apart >> other.index & 1 for other in column) and _largest([*column, each]) is not None
 
 
-def _largest(column: Sequence[TermRange]) -> Sum | None:
+def _largest(column: Sequence[TermRange]) -> SymbolicSum | None:
     """The bytes of a column; None: which of its ranges is the largest is not known."""
-    found: Sum | None = {}
+    found: SymbolicSum | None = {}
     for each in column:
         found = None if found is None or each.size is None else larger(found, each.size)
     return found

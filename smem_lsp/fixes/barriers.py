@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Sequence
 
 from smem_lsp.fixes.declarations import Refused, indentation, next_line_start, remove_lines
-from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Buffer, Kernel, Loop, Place, Seq, walk
+from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, BarrierSite, Buffer, Kernel, Loop, Seq, walk
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import comments
@@ -50,7 +50,7 @@ def insert_barrier(
     ), f"`{spelling.rstrip(';')}` {_where(kernel, place)}"
 
 
-def _where(kernel: Kernel, place: Place) -> str:
+def _where(kernel: Kernel, place: BarrierSite) -> str:
     """``before line 12``, ``at the end of the loop (line 189)``."""
     if not place.at_end:
         return f"before line {kernel.places.line(place.line)}"
@@ -102,14 +102,14 @@ def remove_barrier(kernel: Kernel, source: SourceText, point: int) -> TextEdit:
     return TextEdit(Span(start, end), "")
 
 
-def _place(kernel: Kernel, point: int) -> Place:
-    found = next((n for n in walk(kernel.body) if isinstance(n, Place) and n.point == point), None)
+def _place(kernel: Kernel, point: int) -> BarrierSite:
+    found = next((n for n in walk(kernel.body) if isinstance(n, BarrierSite) and n.point == point), None)
     if found is None or found.statement is None:
         raise Refused("no barrier can be added there: the statement comes from a macro")
     return found
 
 
-def _insert(kernel: Kernel, source: SourceText, place: Place, spelling: str, comment: str) -> TextEdit:
+def _insert(kernel: Kernel, source: SourceText, place: BarrierSite, spelling: str, comment: str) -> TextEdit:
     assert place.statement is not None
     at = kernel.places.start(place.statement)
     start = source.line_start(at)
@@ -162,7 +162,7 @@ def above_attached(source: SourceText, start: int, hidden: Sequence[Span]) -> in
     return starts[line]
 
 
-def _spelling(kernel: Kernel, source: SourceText, place: Place) -> str:
+def _spelling(kernel: Kernel, source: SourceText, place: BarrierSite) -> str:
     """The way the nearest block barrier of the kernel is written, if its handle is in scope here."""
     assert place.statement is not None
     barriers = [

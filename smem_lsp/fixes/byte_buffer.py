@@ -17,14 +17,14 @@ from smem_lsp.fixes.declarations import (
     require_reference,
 )
 from smem_lsp.fixes.declarations import dims_text as dims_of
-from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
+from smem_lsp.fixes.layout import GroupRewrite, Laid, Measures, SharingGroup
 from smem_lsp.fixes.phases import declared_at, fresh_name, require_visible, storage_place
 from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.source import SourceText
 
 
 def merge_as_bytes(
-    kernel: Kernel, source: SourceText, group: Group, taken: set[str], *, dynamic: bool = False
+    kernel: Kernel, source: SourceText, group: SharingGroup, taken: set[str], *, dynamic: bool = False
 ) -> GroupRewrite:
     """Rewrite a group as references into a byte buffer, at the offsets of the plan. ``taken``: names in use;
     ``dynamic``: the buffer is of dynamic shared memory."""
@@ -51,7 +51,7 @@ def merge_as_bytes(
     return GroupRewrite(at, size, align, dict(group.offsets), tuple(edits), partial(_measured, group))
 
 
-def _measured(group: Group, buffers: Measures) -> Laid:
+def _measured(group: SharingGroup, buffers: Measures) -> Laid:
     """The byte buffer in an instance with other sizes: each member starts at the end of the same member as here."""
     order = sorted(group.buffers, key=lambda b: (group.offsets[b.index], b.declared))
     inner: dict[int, int] = {}
@@ -67,7 +67,7 @@ def _measured(group: Group, buffers: Measures) -> Laid:
     return inner, size, max(_least_alignment(group), *(item.align for item in buffers.values()))
 
 
-def _is_rounded(group: Group, below: Buffer, buffer: Buffer) -> bool:
+def _is_rounded(group: SharingGroup, below: Buffer, buffer: Buffer) -> bool:
     """Does the offset of ``buffer`` have to be rounded up from the end of ``below``?"""
     align = group.item(buffer).align
     end = group.offsets[below.index] + group.item(below).size
@@ -78,7 +78,7 @@ def _size_of(buffer: Buffer) -> str:
     return f"sizeof({element_type(buffer)}{dims_of(buffer)})"
 
 
-def _alignment(group: Group) -> str:
+def _alignment(group: SharingGroup) -> str:
     """``alignas``: of each element type, or a number where vectors or attributes ask for more than any type has."""
     least = _least_alignment(group)
     types = dict.fromkeys(
@@ -90,14 +90,14 @@ def _alignment(group: Group) -> str:
     return " ".join(f"alignas({each})" for each in (*types, *([least] if least else [])))
 
 
-def _least_alignment(group: Group) -> int:
+def _least_alignment(group: SharingGroup) -> int:
     """The number that the storage is aligned to; 0: the alignment of the types suffices."""
     natural = max(b.align or 1 for b in group.buffers)
     needed = max(group.item(b).align for b in group.buffers)
     return needed if needed > natural or any(b.written.attributes for b in group.buffers) else 0
 
 
-def _offsets(group: Group, taken: set[str]) -> tuple[list[str], dict[int, str], str]:
+def _offsets(group: SharingGroup, taken: set[str]) -> tuple[list[str], dict[int, str], str]:
     """(constants to declare, what to add to the storage for each buffer, size expression).
 
     An offset is spelled from the sizes of the buffers below it, so that it stays right when a dimension changes.
@@ -137,7 +137,7 @@ def _offsets(group: Group, taken: set[str]) -> tuple[list[str], dict[int, str], 
     return constants, place, name
 
 
-def size_in_full(group: Group) -> str:
+def size_in_full(group: SharingGroup) -> str:
     """The bytes of the group as an expression that names nothing but types and dimensions."""
     order = sorted(group.buffers, key=lambda b: (group.offsets[b.index], b.declared))
 
@@ -163,7 +163,7 @@ def _sum(terms: list[str]) -> str:
     return " + ".join(term if count == 1 else f"{count} * {term}" for term, count in counted.items())
 
 
-def _below(group: Group, order: list[Buffer], buffer: Buffer) -> Buffer:
+def _below(group: SharingGroup, order: list[Buffer], buffer: Buffer) -> Buffer:
     """The buffer at whose end this one starts."""
     offset = group.offsets[buffer.index]
     align = group.item(buffer).align
@@ -175,7 +175,7 @@ def _below(group: Group, order: list[Buffer], buffer: Buffer) -> Buffer:
     raise Refused(f"the offset of `{buffer.name}` cannot be spelled from the other buffers")
 
 
-def _covers_end(group: Group, other: Buffer, buffer: Buffer) -> bool:
+def _covers_end(group: SharingGroup, other: Buffer, buffer: Buffer) -> bool:
     """Does ``other`` surely end at or after ``buffer``, whatever the dimensions are? Only when it stands on it."""
     end = group.offsets[buffer.index] + group.item(buffer).size
     return group.offsets[other.index] >= end or (

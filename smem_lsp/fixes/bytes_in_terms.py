@@ -12,13 +12,13 @@ from smem_lsp.analysis.values.sums import spelled
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.term_purposes import TermPurposes
 from smem_lsp.fixes.launches import arguments_of, asks_for_bytes, configuration, initializer_of, limits_of
-from smem_lsp.ir.host_terms import HostTerm, Sum, named, of_sum, plus, replaced, symbols_of
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.source import Span, TextEdit, checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.lexer import lex
 from smem_lsp.syntax.names_ahead import Symbols
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.terms.symbolic import SymbolicSum, SymbolicTerm, named, of_sum, plus, replaced, symbols_of
 from smem_lsp.unit.written_terms import greater, less, value_of_text
 
 _NOT_KNOWN = "what they are counted with is not known"
@@ -40,7 +40,7 @@ def fewer_bytes_in_terms(
     """Let launches of a kernel pass as many bytes less as ``plan`` saves where they provably pass enough, and the
     attribute that raises the limit name as many as they do."""
 
-    def fewer(place: _Counted) -> tuple[TextEdit, set[str]] | str:
+    def fewer(place: _CountedBytes) -> tuple[TextEdit, set[str]] | str:
         return _fewer(place, plan, kernel.symbols)
 
     return _passed(unit, kernel, launches, fewer)
@@ -51,7 +51,7 @@ def more_bytes_in_terms(
 ) -> PassedInTerms:
     """Let launches that pass ``purposes.passed`` bytes pass ``purposes.more`` in addition."""
 
-    def more(place: _Counted) -> tuple[TextEdit, set[str]] | str:
+    def more(place: _CountedBytes) -> tuple[TextEdit, set[str]] | str:
         return _more(place, purposes, kernel.symbols)
 
     return _passed(unit, kernel, launches, more)
@@ -61,7 +61,7 @@ def _passed(
     unit: TranslationUnit,
     kernel: Function,
     launches: Sequence[LaunchSite],
-    change: Callable[[_Counted], tuple[TextEdit, set[str]] | str],
+    change: Callable[[_CountedBytes], tuple[TextEdit, set[str]] | str],
 ) -> PassedInTerms:
     edits: dict[Span, TextEdit] = {}
     still: list[str] = []
@@ -87,15 +87,15 @@ def _passed(
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _CountedBytes:
     """Where a launch counts its bytes, as ``text``. ``given``: what it passes for what the kernel's sizes are of."""
 
     span: Span
     text: str
-    given: Mapping[str, HostTerm]
+    given: Mapping[str, SymbolicTerm]
 
 
-def _counted(unit: TranslationUnit, kernel: Function, launch: LaunchSite) -> _Counted | str:
+def _counted(unit: TranslationUnit, kernel: Function, launch: LaunchSite) -> _CountedBytes | str:
     """In words why it is not known."""
     if launch.path is not None:
         return "it is in another file"
@@ -111,10 +111,10 @@ def _counted(unit: TranslationUnit, kernel: Function, launch: LaunchSite) -> _Co
         return "a macro counts them"
     if made is not None and _is_of_launch(launch, given, unit.source.slice(made), kernel.symbols):
         span = made
-    return _Counted(span, unit.source.slice(span), given)
+    return _CountedBytes(span, unit.source.slice(span), given)
 
 
-def _fewer(place: _Counted, plan: TermPlan, symbols: Symbols) -> tuple[TextEdit, set[str]] | str:
+def _fewer(place: _CountedBytes, plan: TermPlan, symbols: Symbols) -> tuple[TextEdit, set[str]] | str:
     """The edit of what a launch passes, and the numbers that may not be negative; in words why there is none."""
     most, fewer = (_on_the_host(total, place.given) for total in (plan.before, plan.saved))
     passed = value_of_text(place.text, symbols)
@@ -129,7 +129,7 @@ def _fewer(place: _Counted, plan: TermPlan, symbols: Symbols) -> tuple[TextEdit,
     return TextEdit(place.span, text), {symbol.name for symbol in spare.symbols}
 
 
-def _more(place: _Counted, purposes: TermPurposes, symbols: Symbols) -> tuple[TextEdit, set[str]] | str:
+def _more(place: _CountedBytes, purposes: TermPurposes, symbols: Symbols) -> tuple[TextEdit, set[str]] | str:
     """The same for a launch that passes what the purposes share: some times as much, or more by a part of it."""
     passed = value_of_text(place.text, symbols)
     totals = (_on_the_host(total, place.given) for total in (purposes.passed, purposes.more))
@@ -154,13 +154,13 @@ def _is_spelled(unit: TranslationUnit, inside: int, span: Span) -> bool:
 
 def _given(
     unit: TranslationUnit, kernel: Function, launch: Span, configured: Sequence[Span]
-) -> Mapping[str, HostTerm] | None:
+) -> Mapping[str, SymbolicTerm] | None:
     """What the launch passes for what the kernel's sizes are made of, as it is written; None: that is not known."""
     texts = arguments_of(unit.source, launch)
     declared = kernel.parameters or ()
     if texts is None or len(texts) != len(declared):
         return None
-    found: dict[str, HostTerm] = {}
+    found: dict[str, SymbolicTerm] = {}
     pairs = [("blockDim.x", configured[1])]
     for declaration, span in zip(declared, texts):
         if len(declaration.declarators) == 1 and not declaration.declarators[0].pointers:
@@ -172,7 +172,7 @@ def _given(
     return found
 
 
-def _is_of_launch(launch: LaunchSite, given: Mapping[str, HostTerm], text: str, symbols: Symbols) -> bool:
+def _is_of_launch(launch: LaunchSite, given: Mapping[str, SymbolicTerm], text: str, symbols: Symbols) -> bool:
     """Is the value of ``text``, further up, still what is written in it when the launch is reached?"""
     terms = launch.terms
     if terms.dynamic is None or launch.variants > 1 or launch.open:
@@ -186,7 +186,7 @@ def _is_of_launch(launch: LaunchSite, given: Mapping[str, HostTerm], text: str, 
     return same and plain[0] == value_of_text(text, symbols)
 
 
-def _on_the_host(total: Sum, given: Mapping[str, HostTerm]) -> HostTerm | None:
+def _on_the_host(total: SymbolicSum, given: Mapping[str, SymbolicTerm]) -> SymbolicTerm | None:
     """``total`` as the launch counts it."""
     known = {symbol: given[symbol.name] for symbol in symbols_of(total) if symbol.name in given}
     return replaced(of_sum(total), known) if known.keys() >= set(symbols_of(total)) else None

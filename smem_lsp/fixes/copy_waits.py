@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from smem_lsp.fixes.barriers import insert_lines, spelling_at
 from smem_lsp.fixes.declarations import Refused
-from smem_lsp.ir.nodes import NO_OBJECT, Access, Barrier, CopyWait, CopyWaitKind, Kernel, Place, walk
+from smem_lsp.ir.nodes import NO_OBJECT, Access, Barrier, BarrierSite, CopyWait, CopyWaitKind, Kernel, walk
 from smem_lsp.source import SourceText, Span, TextEdit
 from smem_lsp.source.digits import whole_number
 from smem_lsp.source.regex import regex
@@ -79,11 +79,11 @@ def lower_wait(kernel: Kernel, source: SourceText, point: int, left: int) -> Tex
 def _statements(kernel: Kernel, source: SourceText) -> dict[int, Span]:
     """Waits that are a statement of the kernel and nothing else: point -> its text."""
     found: dict[int, Span] = {}
-    place: Place | None = None
+    place: BarrierSite | None = None
     waits: list[CopyWait] = []
     alone = True
     for node in walk(kernel.body):
-        if isinstance(node, Place):
+        if isinstance(node, BarrierSite):
             if node.statement is None or not kernel.at.covers(node.statement):
                 continue
             if place is not None and place.statement is not None and len(waits) == 1 and alone:

@@ -22,7 +22,7 @@ from smem_lsp.fixes.declarations import (
     statement_of,
     with_comments,
 )
-from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
+from smem_lsp.fixes.layout import GroupRewrite, Laid, Measures, SharingGroup
 from smem_lsp.ir.nodes import Access, Buffer, Kernel, walk
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint
 from smem_lsp.source.regex import regex
@@ -38,7 +38,7 @@ _WORDS = frozenset(("int", "unsigned", "unsigned int", "float", "int32_t", "uint
 
 
 def merge_into_host(
-    kernel: Kernel, source: SourceText, group: Group, siblings: Sequence[Kernel] = ()
+    kernel: Kernel, source: SourceText, group: SharingGroup, siblings: Sequence[Kernel] = ()
 ) -> GroupRewrite:
     """Rewrite a group as guests of its largest buffer. Raises Refused when no buffer can be the host.
 
@@ -93,7 +93,7 @@ def _measured(host: int, raised: Raised, buffers: Measures) -> Laid:
     return dict.fromkeys(buffers, 0), buffers[host].size, align
 
 
-def _host(kernel: Kernel, group: Group) -> Buffer:
+def _host(kernel: Kernel, group: SharingGroup) -> Buffer:
     """The buffer that covers all others, lives in a scope that holds them all, and has no qualifier they lack."""
     by_size = sorted(group.buffers, key=lambda b: (-group.item(b).size, b.declared))
     for host in by_size:
@@ -113,7 +113,7 @@ def _host(kernel: Kernel, group: Group) -> Buffer:
     raise Refused("no buffer covers the others")
 
 
-def _raise_alignment(kernel: Kernel, host: Buffer, group: Group) -> tuple[Raised, TextEdit]:
+def _raise_alignment(kernel: Kernel, host: Buffer, group: SharingGroup) -> tuple[Raised, TextEdit]:
     """The host takes over the alignment that a guest, or an access of its own, needs."""
     if host.site.count > 1:
         raise Refused(f"`{host.name}` would need its own declaration to be aligned for a guest")
@@ -151,7 +151,7 @@ def _other_code(kernel: Kernel, source: SourceText, span: Span) -> bool:
     return bool(text.strip())
 
 
-def reference_lines(kernel: Kernel, group: Group, guest: Buffer, host: Buffer) -> list[str]:
+def reference_lines(kernel: Kernel, group: SharingGroup, guest: Buffer, host: Buffer) -> list[str]:
     """The declaration of a guest as a reference with the reason, and the assertion that it fits."""
     why = f"  // shares {host.name}'s bytes: {_reason(kernel, group, guest, host)}"
     if same_type(guest, host):
@@ -168,7 +168,7 @@ def _fits(guest: str, host: str) -> str:
     return f'static_assert(sizeof({guest}) <= sizeof({host}), "{guest} must fit in {host}");'
 
 
-def _reason(kernel: Kernel, group: Group, guest: Buffer, host: Buffer) -> str:
+def _reason(kernel: Kernel, group: SharingGroup, guest: Buffer, host: Buffer) -> str:
     if group.same_offset_only(guest, host):
         return "each thread uses only its own elements"
     return _order(_points(kernel, guest), _points(kernel, host), guest.name, host.name)
@@ -218,7 +218,7 @@ def _guests_of(kernel: Kernel, source: SourceText, between: Buffer, host: Buffer
 
 
 def _in_place(
-    kernel: Kernel, source: SourceText, group: Group, host: Buffer, guests: list[Buffer]
+    kernel: Kernel, source: SourceText, group: SharingGroup, host: Buffer, guests: list[Buffer]
 ) -> list[TextEdit]:
     """Guests declared in or below the host's statement: their declarators go, references come in their place."""
     edits: list[TextEdit] = []
@@ -229,7 +229,7 @@ def _in_place(
 
 
 def _moved(
-    kernel: Kernel, source: SourceText, group: Group, host: Buffer, moved: list[Buffer]
+    kernel: Kernel, source: SourceText, group: SharingGroup, host: Buffer, moved: list[Buffer]
 ) -> list[TextEdit]:
     """Guests declared above the host: each takes its line, comment included, below the host's."""
     statement = statement_of(kernel, host)

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.validate import validate
-from smem_lsp.facts.layouts import Candidate
+from smem_lsp.facts.layouts import LayoutCandidate
 from smem_lsp.fixes.declarations import Refused
 from smem_lsp.fixes.layout import GroupRewrite, layout_after, needed_alignment
-from smem_lsp.ir.nodes import Kernel, Place, walk
+from smem_lsp.ir.nodes import BarrierSite, Kernel, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import Span, checkpoint
 
 
 def require_right_in(
-    sibling: KernelFacts, facts: KernelFacts, rewrites: Sequence[GroupRewrite], candidate: Candidate
+    sibling: KernelFacts, facts: KernelFacts, rewrites: Sequence[GroupRewrite], candidate: LayoutCandidate
 ) -> None:
     """Raises Refused unless the rewrites made for ``facts`` give a valid layout in another instance, ``sibling``. An
     instance with an unknown size is not judged."""
@@ -86,7 +86,7 @@ def _places(kernel: Kernel) -> dict[tuple[Span | None, bool], list[int]]:
     """By what follows in the text, the places there; several in a body that is called more than once."""
     found: dict[tuple[Span | None, bool], list[int]] = {}
     for node in walk(kernel.body):
-        if isinstance(node, Place):
+        if isinstance(node, BarrierSite):
             where = None if node.statement is None else kernel.places.span(node.statement)
             found.setdefault((where, node.at_end), []).append(node.point)
     return found

@@ -34,7 +34,7 @@ _CALL = regex(r"(\w+)\s*\(([^()]*)\)")  # of a function, without calls among its
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class PassedBytes:
     """``edits``: of the bytes that the host names; ``constants``: what they are counted with; ``still``: in words, the
     launches that go on passing as many; ``assumed``: in words, what must be so in other files."""
 
@@ -55,7 +55,9 @@ class _Count:
     function: Function | None = None
 
 
-def fewer_bytes(unit: TranslationUnit, kernel: str, launches: Sequence[LaunchSite], saved: int) -> Passed:
+def fewer_bytes(
+    unit: TranslationUnit, kernel: str, launches: Sequence[LaunchSite], saved: int
+) -> PassedBytes:
     """Let launches of a kernel pass ``saved`` bytes less, and the attribute that raises the limit name as many as they
     do."""
     edits: dict[Span, TextEdit] = {}
@@ -83,7 +85,7 @@ def fewer_bytes(unit: TranslationUnit, kernel: str, launches: Sequence[LaunchSit
         text = None if like is None else _less(unit.source.slice(span), like, saved)
         if text is not None:
             edits[span] = TextEdit(span, text)
-    return Passed(tuple(edits.values()), frozenset(constants), tuple(still), tuple(assumed))
+    return PassedBytes(tuple(edits.values()), frozenset(constants), tuple(still), tuple(assumed))
 
 
 def asks_for_bytes(source: SourceText) -> str:

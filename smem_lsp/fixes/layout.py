@@ -15,7 +15,7 @@ WIDEST_ACCESS = 16  # bytes: 128-bit loads, stores, ldmatrix rows and asynchrono
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SharingGroup:
     """Buffers that share bytes, in source order. ``apart``: pairs that may not overlap at all."""
 
     buffers: tuple[Buffer, ...]

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from smem_lsp.allocation.plan import Item, Plan
 from smem_lsp.allocation.validate import validate
-from smem_lsp.facts.layouts import Candidate
+from smem_lsp.facts.layouts import LayoutCandidate
 from smem_lsp.fixes.barriers import insert_barriers
 from smem_lsp.fixes.byte_buffer import merge_as_bytes
 from smem_lsp.fixes.copy_waits import insert_last_wait
@@ -19,11 +19,11 @@ from smem_lsp.fixes.cure import Cure, conditional_words
 from smem_lsp.fixes.declarations import Refused, require_editable
 from smem_lsp.fixes.guest import merge_into_host
 from smem_lsp.fixes.instances import aligned_for_all, require_right_in
-from smem_lsp.fixes.layout import Group, GroupRewrite, layout_after, needed_alignment
+from smem_lsp.fixes.layout import GroupRewrite, SharingGroup, layout_after, needed_alignment
 from smem_lsp.fixes.model import Fix, Safety, Title, cannot
 from smem_lsp.fixes.phases import merge_as_union
 from smem_lsp.fixes.reorder import reorder
-from smem_lsp.ir.nodes import Buffer, Kernel, Place, walk
+from smem_lsp.ir.nodes import BarrierSite, Buffer, Kernel, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import overlap, titled
 from smem_lsp.rules.model import MergeBuffers
@@ -99,12 +99,14 @@ def _drained_alike(sibling: KernelFacts, kernel: Kernel) -> KernelFacts:
 def _of_wait(kernel: Kernel) -> Span | None:
     """The statement that the wait would go in front of."""
     drained = kernel.drained
-    places = (n for n in walk(kernel.body) if isinstance(n, Place) and drained and n.point == drained.place)
+    places = (
+        n for n in walk(kernel.body) if isinstance(n, BarrierSite) and drained and n.point == drained.place
+    )
     where = next((place.statement for place in places), None)
     return None if where is None else kernel.places.span(where)
 
 
-def _groups(facts: KernelFacts, remedy: MergeBuffers, siblings: Sequence[KernelFacts]) -> list[Group]:
+def _groups(facts: KernelFacts, remedy: MergeBuffers, siblings: Sequence[KernelFacts]) -> list[SharingGroup]:
     """Connected sets of buffers that share bytes, in source order."""
     plan = remedy.candidate.plan
     conflicts = remedy.candidate.conflicts
@@ -115,14 +117,14 @@ def _groups(facts: KernelFacts, remedy: MergeBuffers, siblings: Sequence[KernelF
         joined = {item.index}.union(*touching)
         parts = [p for p in parts if p not in touching] + [joined]
     items = aligned_for_all(facts, siblings)
-    groups: list[Group] = []
+    groups: list[SharingGroup] = []
     for part in parts:
         if len(part) < 2:
             continue
         buffers = tuple(sorted((facts.kernel.buffers[i] for i in part), key=lambda b: b.declared))
         lowest = min(plan.offsets[i] for i in part)
         groups.append(
-            Group(
+            SharingGroup(
                 buffers,
                 {i: items[i] for i in part},
                 conflicts.hard | conflicts.soft,
@@ -133,14 +135,14 @@ def _groups(facts: KernelFacts, remedy: MergeBuffers, siblings: Sequence[KernelF
     return sorted(groups, key=lambda g: g.buffers[0].declared)
 
 
-_Style = Callable[[Group, set[str]], GroupRewrite]
+_Style = Callable[[SharingGroup, set[str]], GroupRewrite]
 
 
 def _rewrite(
     facts: KernelFacts,
     source: SourceText,
     remedy: MergeBuffers,
-    groups: Sequence[Group],
+    groups: Sequence[SharingGroup],
     names: frozenset[str],
     siblings: Sequence[KernelFacts],
 ) -> tuple[list[GroupRewrite], Plan, list[TextEdit]]:
@@ -169,7 +171,7 @@ def _rewrite(
     return rewrites, after, aligned
 
 
-def _first_style(group: Group, styles: Sequence[_Style], taken: set[str]) -> GroupRewrite:
+def _first_style(group: SharingGroup, styles: Sequence[_Style], taken: set[str]) -> GroupRewrite:
     planned = max(group.offsets[b.index] + group.item(b).size for b in group.buffers)
     reason: Refused | None = None
     for style in styles:
@@ -186,11 +188,13 @@ def _first_style(group: Group, styles: Sequence[_Style], taken: set[str]) -> Gro
     raise reason
 
 
-def whole(facts: KernelFacts, candidate: Candidate, siblings: Sequence[KernelFacts] = ()) -> Group:
+def whole(
+    facts: KernelFacts, candidate: LayoutCandidate, siblings: Sequence[KernelFacts] = ()
+) -> SharingGroup:
     """All buffers of the kernel as one group."""
     conflicts = candidate.conflicts
     buffers: list[Buffer] = [facts.kernel.buffers[item.index] for item in facts.items]
-    return Group(
+    return SharingGroup(
         tuple(sorted(buffers, key=lambda b: b.declared)),
         aligned_for_all(facts, siblings),
         conflicts.hard | conflicts.soft,

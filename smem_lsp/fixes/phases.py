@@ -25,13 +25,13 @@ from smem_lsp.fixes.declarations import (
     require_reference,
     statement_of,
 )
-from smem_lsp.fixes.layout import Group, GroupRewrite, Laid, Measures
+from smem_lsp.fixes.layout import GroupRewrite, Laid, Measures, SharingGroup
 from smem_lsp.ir.nodes import Access, Buffer, Kernel, Loop, Seq, walk
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint, listed
 from smem_lsp.syntax.lexer import comments
 
 
-def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[str]) -> GroupRewrite:
+def merge_as_union(kernel: Kernel, source: SourceText, group: SharingGroup, taken: set[str]) -> GroupRewrite:
     """Rewrite a group as a union of structs. ``taken``: names in use, to which the new ones are added."""
     raised = _raised(group)
     phases = _phases(group, raised)
@@ -56,7 +56,7 @@ def merge_as_union(kernel: Kernel, source: SourceText, group: Group, taken: set[
     return GroupRewrite(at, size, align, inner, tuple(edits), measured)
 
 
-def _require_same_offsets(group: Group, phases: list[list[Buffer]]) -> None:
+def _require_same_offsets(group: SharingGroup, phases: list[list[Buffer]]) -> None:
     """Two buffers that may share only at the same offset must both come first in their structs."""
     for a in group.buffers:
         checkpoint()
@@ -68,7 +68,9 @@ def _require_same_offsets(group: Group, phases: list[list[Buffer]]) -> None:
                 raise Refused(f"`{a.name}` and `{b.name}` may share only at the same offset")
 
 
-def _require_members(kernel: Kernel, source: SourceText, group: Group, raised: Mapping[int, int]) -> None:
+def _require_members(
+    kernel: Kernel, source: SourceText, group: SharingGroup, raised: Mapping[int, int]
+) -> None:
     """Each buffer must be able to become a member of the union and a reference to it."""
     for buffer in group.buffers:
         require_reference(kernel, source, buffer)
@@ -79,7 +81,7 @@ def _require_members(kernel: Kernel, source: SourceText, group: Group, raised: M
 
 
 def _references(
-    kernel: Kernel, source: SourceText, group: Group, members: Mapping[int, str]
+    kernel: Kernel, source: SourceText, group: SharingGroup, members: Mapping[int, str]
 ) -> Iterator[TextEdit]:
     """Every declaration of the group's buffers becomes one of references to ``members``, by buffer index."""
     for siblings, here in by_statement(kernel, group.buffers):
@@ -87,7 +89,7 @@ def _references(
         yield from replace_declarators(kernel, source, siblings, {b.index for b in here}, lines)
 
 
-def storage_place(kernel: Kernel, source: SourceText, group: Group) -> tuple[int, bool]:
+def storage_place(kernel: Kernel, source: SourceText, group: SharingGroup) -> tuple[int, bool]:
     """(offset where the storage is declared, at the top of the body): before the first merged declaration when that
     scope holds all of them, else right after the function's opening brace."""
     first = min(group.buffers, key=lambda b: b.declared)
@@ -114,13 +116,13 @@ def _free_name(wanted: str, taken: Collection[str]) -> str:
     return name
 
 
-def _raised(group: Group) -> dict[int, int]:
+def _raised(group: SharingGroup) -> dict[int, int]:
     """Buffer -> alignment, where its accesses need more than its type has."""
     wanted = {buffer.index: group.item(buffer).align for buffer in group.buffers}
     return {b.index: wanted[b.index] for b in group.buffers if wanted[b.index] > (b.align or 1)}
 
 
-def _phases(group: Group, raised: Mapping[int, int]) -> list[list[Buffer]]:
+def _phases(group: SharingGroup, raised: Mapping[int, int]) -> list[list[Buffer]]:
     """Connected parts of the conflict graph, in source order; larger alignment first within a part."""
     phases: list[list[Buffer]] = []
     for buffer in group.buffers:
@@ -190,7 +192,7 @@ def _points(body: Seq, buffers: set[int]) -> list[int]:
     return [n.point for n in walk(body) if isinstance(n, Access) and n.buffer in buffers]
 
 
-def require_visible(kernel: Kernel, group: Group, at: int) -> None:
+def require_visible(kernel: Kernel, group: SharingGroup, at: int) -> None:
     """Names in types and dimensions must be declared above the storage."""
     for buffer in group.buffers:
         checkpoint()

@@ -8,11 +8,11 @@ from smem_lsp.analysis.decision.inside import is_plain
 from smem_lsp.analysis.values.sums import text_of
 from smem_lsp.fixes.declarations import Refused, with_comments
 from smem_lsp.fixes.local_pointers import LocalPointer, address, carried, require_unconditional
-from smem_lsp.ir.host_terms import Sum
 from smem_lsp.ir.nodes import Buffer, Kernel
 from smem_lsp.source import SourceText, TextEdit, checkpoint
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.terms.polynomial import is_nonnegative
+from smem_lsp.terms.symbolic import SymbolicSum
 
 
 def function_of(kernel: Kernel, unit: TranslationUnit) -> Function:
@@ -27,8 +27,8 @@ def moved_in_terms(
     source: SourceText,
     base: Buffer,
     pointers: Mapping[str, LocalPointer],
-    begins: Mapping[str, Sum],
-    shifts: Mapping[str, Sum],
+    begins: Mapping[str, SymbolicSum],
+    shifts: Mapping[str, SymbolicSum],
 ) -> list[TextEdit]:
     """Let each pointer begin where ``begins`` says. ``shifts``: what it moves by.
 
@@ -50,7 +50,7 @@ def moved_in_terms(
     return edits
 
 
-def _count(base: Buffer, begin: Sum) -> str | None:
+def _count(base: Buffer, begin: SymbolicSum) -> str | None:
     """Elements of the array in front of a place, in C; None: it cannot be said."""
     size = base.element_bytes
     if not begin:

@@ -11,7 +11,7 @@ from itertools import combinations
 
 from smem_lsp.allocation.plan import Item, Plan, align_up
 from smem_lsp.allocation.validate import validate
-from smem_lsp.facts.layouts import Candidate
+from smem_lsp.facts.layouts import LayoutCandidate
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.fixes.barriers import insert_barriers
 from smem_lsp.fixes.cure import CheckedKernel, Cure, conditional_words
@@ -81,7 +81,7 @@ class _Moved:
     are counted with."""
 
     what: str
-    candidate: Candidate
+    candidate: LayoutCandidate
     before: int
     after: int
     edits: tuple[TextEdit, ...]
@@ -115,7 +115,7 @@ def _moved(facts: KernelFacts, unit: TranslationUnit, number: int) -> _Moved:
     return _Moved(what, candidate, divided.declared.bytes, plan.bytes, tuple(edits), constants)
 
 
-def _fewest_moves(divided: PartitionLayouts, candidate: Candidate, ranges: KernelFacts) -> Plan:
+def _fewest_moves(divided: PartitionLayouts, candidate: LayoutCandidate, ranges: KernelFacts) -> Plan:
     """A layout with the bytes of the plan that moves as few ranges as possible."""
     items = divided.items
     if len(items) > MOST_RANGES:
@@ -133,7 +133,7 @@ def _fewest_moves(divided: PartitionLayouts, candidate: Candidate, ranges: Kerne
 
 
 def _placed_around(
-    kept: Sequence[Item], divided: PartitionLayouts, candidate: Candidate
+    kept: Sequence[Item], divided: PartitionLayouts, candidate: LayoutCandidate
 ) -> dict[int, int] | None:
     """Offsets that leave ``kept`` in place and put each of the others, large ones first, where it first fits."""
     apart, most = candidate.conflicts.every, candidate.plan.bytes

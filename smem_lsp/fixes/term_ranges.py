@@ -18,7 +18,6 @@ from smem_lsp.fixes.local_pointers import (
 )
 from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.fixes.pointers_in_terms import function_of, moved_in_terms
-from smem_lsp.ir.host_terms import Sum
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.cause_words import on_line
 from smem_lsp.rules.facts import KernelFacts
@@ -27,6 +26,7 @@ from smem_lsp.source import TextEdit, listed, plural
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.terms.polynomial import added
+from smem_lsp.terms.symbolic import SymbolicSum
 
 _UNSIGNED = frozenset(("unsigned", "size_t", "uint", "uint8_t", "uint16_t", "uint32_t", "uint64_t"))
 _BUILTIN = ("blockDim.", "blockIdx.", "gridDim.")
@@ -34,7 +34,7 @@ _SMALL = 1 << 20  # so many times the threads of a block are no overflow
 
 
 @dataclass(frozen=True, slots=True)
-class _Moved:
+class _MovedInTerms:
     what: str
     plan: TermPlan
     edits: tuple[TextEdit, ...]
@@ -79,7 +79,7 @@ def _fix(remedy: MoveTermRanges, at: CheckedKernel) -> Fix:
     return Fix(title, Safety.UNSAFE if assumptions else Safety.SAFE, edits)
 
 
-def _moved(facts: KernelFacts, unit: TranslationUnit, number: int) -> _Moved:
+def _moved(facts: KernelFacts, unit: TranslationUnit, number: int) -> _MovedInTerms:
     kernel, source, plan = facts.kernel, unit.source, facts.term_plans[number]
     base, ranges = kernel.buffers[plan.partition.base], plan.partition.ranges
     if plan.doubt is not None:
@@ -104,15 +104,15 @@ def _moved(facts: KernelFacts, unit: TranslationUnit, number: int) -> _Moved:
     sharing = [[applied.buffers[index] for index in column] for column in plan.columns if len(column) > 1]
     edits += insert_barriers(applied, source, plan.candidate.plan.barriers, sharing)
     what = f"Move {', '.join(moved)} in {base.name}"
-    return _Moved(what, plan, tuple(edits), _natural(plan, function), _are_small(plan))
+    return _MovedInTerms(what, plan, tuple(edits), _natural(plan, function), _are_small(plan))
 
 
-def _by_pointer(plan: TermPlan) -> tuple[dict[str, Sum], dict[str, Sum]]:
+def _by_pointer(plan: TermPlan) -> tuple[dict[str, SymbolicSum], dict[str, SymbolicSum]]:
     """By pointer: where it begins afterwards, and what it moves by.
 
     Raises Refused where what goes through one is in ranges that move by different ways."""
-    begins: dict[str, Sum] = {}
-    shifts: dict[str, Sum] = {}
+    begins: dict[str, SymbolicSum] = {}
+    shifts: dict[str, SymbolicSum] = {}
     ranges = {each.index: each for each in plan.partition.ranges}
     for point, (name, start) in plan.partition.starts.items():
         index = plan.partition.of[point]

@@ -20,7 +20,7 @@ from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.fixes.union_text import members_of
 from smem_lsp.fixes.unmerge_ranges import unmerge_assumptions, unmerged_ranges
 from smem_lsp.fixes.unmerge_terms import unmerged_in_terms
-from smem_lsp.ir.nodes import AddressSpace, Buffer, Kernel, Name
+from smem_lsp.ir.nodes import AddressSpace, Buffer, BufferAlias, Kernel
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Unmerge
 from smem_lsp.source import SourceText, Span, TextEdit, checkpoint, listed
@@ -136,7 +136,7 @@ def _edits(
     return tuple(_changed(whole, text, start))
 
 
-def _main(kernel: Kernel, purpose: Range) -> Name | None:
+def _main(kernel: Kernel, purpose: Range) -> BufferAlias | None:
     """The reference of a purpose that becomes its array; None: it has the array already."""
     if _is_host(kernel, purpose):
         return None
@@ -146,7 +146,7 @@ def _main(kernel: Kernel, purpose: Range) -> Name | None:
     return found
 
 
-def _statement(kernel: Kernel, source: SourceText, name: Name) -> tuple[Span, str]:
+def _statement(kernel: Kernel, source: SourceText, name: BufferAlias) -> tuple[Span, str]:
     site = name.site
     if site is None or site.statement is None or site.count > 1 or site.in_switch:
         raise Refused(f"the declaration of `{name.text}` cannot be edited")
@@ -154,7 +154,9 @@ def _statement(kernel: Kernel, source: SourceText, name: Name) -> tuple[Span, st
     return span, source.slice(span)
 
 
-def _require_apart(kernel: Kernel, source: SourceText, purpose: Range, main: Name, base: Buffer) -> None:
+def _require_apart(
+    kernel: Kernel, source: SourceText, purpose: Range, main: BufferAlias, base: Buffer
+) -> None:
     """Other names of the purpose must be counted from its main one."""
     for name in purpose.names:
         if name is not main and name.site is not None:

@@ -29,8 +29,9 @@ class TooMuch(Exception):
 
 
 @dataclass(eq=False, slots=True)
-class Target(Generic[P]):
-    """Where the jumps out of a loop, a turn of it, or a ``switch`` go. ``depth``: how many blocks are open there."""
+class JumpTarget(Generic[P]):
+    """Where the jumps out of a loop, an iteration of it, or a ``switch`` go. ``depth``: how many blocks are open
+    there."""
 
     depth: int
     paths: list[P] = field(default_factory=list)
@@ -45,8 +46,8 @@ class Frame(Generic[P, V]):
     body: Body
     base: int = field(default=0, init=False)
     blocks: list[dict[str, V | None]] = field(default_factory=lambda: [{}], init=False)
-    breaks: list[Target[P]] = field(default_factory=list, init=False)
-    continues: list[Target[P]] = field(default_factory=list, init=False)
+    breaks: list[JumpTarget[P]] = field(default_factory=list, init=False)
+    continues: list[JumpTarget[P]] = field(default_factory=list, init=False)
     jumps: dict[str, list[P]] = field(default_factory=dict, init=False)
     labels: set[str] = field(default_factory=set, init=False)
     conditions: list[Tokens] = field(default_factory=list, init=False)

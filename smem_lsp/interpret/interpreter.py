@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, Generic
 
-from smem_lsp.interpret.frame import Frame, P, Target, Tokens, TooMuch, V
+from smem_lsp.interpret.frame import Frame, JumpTarget, P, Tokens, TooMuch, V
 from smem_lsp.source import checkpoint, record
 from smem_lsp.syntax import tree
 
@@ -14,9 +14,9 @@ MOST_LEVELS = 100
 
 
 @record
-class Loop:
+class LoopStatement:
     """``head``: the tokens that its condition stands in; ``parsed``: the head of a ``for``; ``once``: there is a first
-    turn; ``endless``: only a jump leaves it."""
+    iteration; ``endless``: only a jump leaves it."""
 
     node: tree.For | tree.While | tree.DoWhile | tree.MacroStatement
     body: tree.Statement
@@ -29,7 +29,7 @@ class Loop:
 
 class Interpreter(ABC, Generic[P, V]):
     """The control flow of C++. A domain goes on from here: it says what a path knows, when paths are one, what an
-    expression does, what either side of a condition teaches, and how many turns of a loop tell all."""
+    expression does, what either side of a condition teaches, and how many iterations of a loop tell all."""
 
     frame: Frame[P, V]
 
@@ -58,7 +58,7 @@ class Interpreter(ABC, Generic[P, V]):
         where it is not read; ``head``: the tokens that it stands in; ``node``: the statement that asks."""
 
     @abstractmethod
-    def turns(self, paths: list[P], loop: Loop) -> list[P]:
+    def iterations(self, paths: list[P], loop: LoopStatement) -> list[P]:
         """The paths behind a loop of which the first part of the head has been run."""
 
     @abstractmethod
@@ -171,7 +171,11 @@ class Interpreter(ABC, Generic[P, V]):
                 return self._try(paths, node)
             case tree.MacroStatement():
                 paths = self.chunk(paths, "expression", node.chunk)[1]
-                return paths if node.body is None else self.turns(paths, Loop(node, node.body, node.chunk))
+                return (
+                    paths
+                    if node.body is None
+                    else self.iterations(paths, LoopStatement(node, node.body, node.chunk))
+                )
             case tree.Empty():
                 self.declares_names(node)
             case tree.CaseLabel():
@@ -265,7 +269,7 @@ class Interpreter(ABC, Generic[P, V]):
         frame, current, closed = self.frame, list[P](), False
         parsed, paths = self.subject(paths, node)
         subject = _last_part(parsed)
-        frame.breaks.append(Target(len(frame.blocks)))
+        frame.breaks.append(JumpTarget(len(frame.blocks)))
         self.open_scope()
         frame.conditions.append(node.condition)
         if any(tree.nested_labels(node)):
@@ -294,7 +298,7 @@ class Interpreter(ABC, Generic[P, V]):
 
     def _for(self, paths: list[P], node: tree.For) -> list[P]:
         self.open_scope()
-        loop = Loop(node, node.body, node.head)
+        loop = LoopStatement(node, node.body, node.head)
         head = self.frame.body.chunk("for_head", node.head)
         if head is None:
             self.unparsed(paths, *node.head)
@@ -303,8 +307,8 @@ class Interpreter(ABC, Generic[P, V]):
                 paths = self.parsed(paths, head.init, node.head)
             condition = head.condition if isinstance(head, tree.ForHead) else None
             endless = isinstance(head, tree.ForHead) and condition is None and self._is_seen(node.body)
-            loop = Loop(node, node.body, node.head, condition, head, endless=endless)
-        after = self.turns(paths, loop)
+            loop = LoopStatement(node, node.body, node.head, condition, head, endless=endless)
+        after = self.iterations(paths, loop)
         self.close_scope(after, (node.hi - 1, node.hi))
         return after
 
@@ -336,18 +340,18 @@ class Interpreter(ABC, Generic[P, V]):
             self.unparsed(paths, *node.condition)
         constant = self.constant(parsed) if isinstance(parsed, tree.Expr) else None
         if once and constant == 0:
-            after = self.once(paths, Loop(node, node.body, node.condition))
+            after = self.once(paths, LoopStatement(node, node.body, node.condition))
         else:
             endless = bool(constant) and self._is_seen(node.body)
             parsed = None if constant and not endless else parsed
-            after = self.turns(
-                paths, Loop(node, node.body, node.condition, parsed, once=once, endless=endless)
+            after = self.iterations(
+                paths, LoopStatement(node, node.body, node.condition, parsed, once=once, endless=endless)
             )
         self.close_scope(after, (node.hi - 1, node.hi))
         return after
 
-    def goes_on(self, paths: list[P], loop: Loop) -> tuple[list[P], list[P]]:
-        """The paths on which there is another turn, and those on which there is not."""
+    def goes_on(self, paths: list[P], loop: LoopStatement) -> tuple[list[P], list[P]]:
+        """The paths on which there is another iteration, and those on which there is not."""
         if loop.endless:
             return paths, []
         if loop.condition is None:
@@ -355,16 +359,16 @@ class Interpreter(ABC, Generic[P, V]):
         paths = self.parsed(paths, loop.condition, loop.head, condition=True)
         return self.sides(paths, loop.condition, loop.head, loop.node)
 
-    def once(self, paths: list[P], loop: Loop) -> list[P]:
-        """A loop with one turn."""
-        ended, left = self.turn(paths, loop)
+    def once(self, paths: list[P], loop: LoopStatement) -> list[P]:
+        """A loop with one iteration."""
+        ended, left = self.iteration(paths, loop)
         return self.joined([*ended, *left])
 
-    def turn(self, paths: list[P], loop: Loop) -> tuple[list[P], list[P]]:
-        """One turn of a loop with the step behind it: the paths at its end, and those that leave the loop."""
+    def iteration(self, paths: list[P], loop: LoopStatement) -> tuple[list[P], list[P]]:
+        """One iteration of a loop with the step behind it: the paths at its end, and those that leave the loop."""
         frame = self.frame
-        frame.breaks.append(Target(len(frame.blocks)))
-        frame.continues.append(Target(len(frame.blocks)))
+        frame.breaks.append(JumpTarget(len(frame.blocks)))
+        frame.continues.append(JumpTarget(len(frame.blocks)))
         ended = self.statement(paths, loop.body)
         ended = self.joined([*ended, *frame.continues.pop().paths])
         step = loop.parsed.step if isinstance(loop.parsed, tree.ForHead) else None

@@ -6,7 +6,7 @@ from smem_lsp.source import record
 
 
 @record
-class Stated:
+class Annotations:
     """``dims``: (axis, threads) of the block; ``uniform``: expressions, macros replaced and without white space, that
     are the same for all threads of a block; ``dynamic``: the expression of the dynamic bytes of a launch, and its value
     where it has one; ``asserted``, ``asserted_most``: threads by axis, exactly or at most, that the kernel itself
@@ -19,4 +19,4 @@ class Stated:
     asserted_most: tuple[tuple[str, int], ...] = ()
 
 
-NOTHING_STATED = Stated()
+NOTHING_STATED = Annotations()

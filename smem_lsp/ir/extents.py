@@ -1,42 +1,12 @@
-"""How large the numbers get that an expression makes of threads, constants and what is free, in unbounded arithmetic.
-
-What is not known - a parameter, what is loaded, a counter - is taken to be small here: an expression that leaves its
-type even so is one that is meant to wrap, or to lose bits. Whether the others wrap depends on numbers that nobody
-knows; that they do not is assumed.
-"""
+"""How large the numbers get that a value is made of, as ``terms.extents`` has it."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from smem_lsp.ir.values import Const, Op, Reading, Sym, Thread, Value
-from smem_lsp.source.integers import MOST_SHIFTED, OPERATORS, TRUTHS, UNARY
-from smem_lsp.terms.intervals import ANY, of_one, of_two
+from smem_lsp.ir.values import Const, Op, Sym, Thread, Value
+from smem_lsp.source.integers import OPERATORS
+from smem_lsp.terms.extents import FREE, THREAD, Extent, of_operation, of_symbol
 
 _MOST_PARTS = 1_000
-_LARGEST = 1 << 128  # beyond every type
-_SMALL = 1023  # what is free is at most that
-_SIZE = 1024  # threads of a block along one axis
-
-
-class Extent(NamedTuple):
-    """The least and the largest number. ``certain``: nothing that is free has a part in it."""
-
-    low: int
-    high: int
-    certain: bool = True
-
-
-FREE = Extent(0, _SMALL, False)
-WIDE = Extent(0, (1 << 31) - 1, False)  # of a parameter, if it is as large as an ``int`` holds
-THREAD = Extent(0, _SIZE - 1)
-TRUTH = Extent(0, 1)
-_RANGES = {
-    Reading.INT: (-(1 << 31), (1 << 31) - 1),
-    Reading.UNSIGNED: (-(1 << 32), (1 << 32) - 1),
-    Reading.LONG: (-(1 << 63), (1 << 63) - 1),
-    Reading.UNSIGNED_LONG: (-(1 << 64), (1 << 64) - 1),
-}
 
 
 def of_value(value: Value) -> Extent:
@@ -57,57 +27,3 @@ def _of_value(value: Value, left: list[int]) -> Extent:
         case Sym(name=name):
             return of_symbol(name)
     return FREE
-
-
-def of_symbol(name: str) -> Extent:
-    """Of a parameter, or of the size of the block."""
-    return Extent(1, _SIZE) if name.startswith("blockDim.") else FREE
-
-
-def of_operation(operator: str, args: tuple[Extent, ...]) -> Extent:
-    """The extent of what an operator, as C spells it, makes of operands of these extents."""
-    if operator in TRUTHS:
-        return TRUTH
-    if operator == "?:":
-        return _either(args[1], args[2])
-    if len(args) == 1:
-        return Extent(*of_one(operator, args[0][:2]), args[0].certain) if operator in UNARY else FREE
-    found = _of_two(operator, *args) if len(args) == 2 else FREE
-    return Extent(max(found.low, -_LARGEST), min(found.high, _LARGEST), found.certain)
-
-
-def leaves(extent: Extent, reading: Reading) -> bool:
-    """Are there numbers in it that a type does not hold? An unsigned one holds them but for a multiple of 2**bits,
-    which who reads it adds to a negative number."""
-    if reading is Reading.UNKNOWN:
-        return False
-    low, high = _RANGES[reading]
-    return extent.low < low or extent.high > high
-
-
-def bits_of(reading: Reading) -> int:
-    return 32 if reading in (Reading.INT, Reading.UNSIGNED) else 64
-
-
-def _either(a: Extent, b: Extent) -> Extent:
-    return Extent(min(a.low, b.low), max(a.high, b.high), a.certain and b.certain)
-
-
-def _of_two(operator: str, a: Extent, b: Extent) -> Extent:
-    if operator == "&":
-        return _masked(a, b)
-    if operator in ("/", "%") and b.low <= 0:
-        return FREE
-    if operator in ("<<", ">>") and not (b.certain and b.low >= 0 and b.high <= MOST_SHIFTED):
-        return FREE
-    found = of_two(operator, a[:2], b[:2])
-    return FREE if found == ANY else Extent(*found, a.certain and b.certain)
-
-
-def _masked(a: Extent, b: Extent) -> Extent:
-    """``a & b``: no more than either that is not negative."""
-    natural = [each for each in (a, b) if each.low >= 0]
-    if not natural:
-        return FREE
-    sure = [each.high for each in natural if each.certain]
-    return Extent(0, min(sure) if sure else min(each.high for each in natural), bool(sure))

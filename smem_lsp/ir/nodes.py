@@ -12,18 +12,19 @@ import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
-from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
+from smem_lsp.ir.author_facts import NOTHING_STATED, Annotations
 from smem_lsp.ir.causes import Cause, Opens
 from smem_lsp.ir.global_memory import GlobalMemory
-from smem_lsp.ir.host_terms import HostTerm, Symbol, compared, named, replaced
 from smem_lsp.ir.places import At, Row, SourceMap
-from smem_lsp.ir.values import Bytes, Operator, Reading, Value
+from smem_lsp.ir.values import Bytes, Value
 from smem_lsp.ir.values import MemberPath as MemberPart
 from smem_lsp.source import SourceText, Span, checkpoint, record
 from smem_lsp.source.budget import pause
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.dialects import CUDA, Dialect
 from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.terms.operators import OperandType, Operator
+from smem_lsp.terms.symbolic import Symbol, SymbolicTerm, compared, named, replaced
 
 FEWEST_LANDINGS = 4
 """Points behind each wait for asynchronous copies that are kept free for what lands there, at least."""
@@ -168,7 +169,7 @@ class Buffer:
 
 
 @record
-class Name:
+class BufferAlias:
     """What a kernel calls some bytes of a buffer: the array itself, a member of it by its path, or a reference to a
     part of it. ``within``: the bytes, from the start of the buffer; ``type``: of its elements; ``site``: of a
     reference, where it is declared."""
@@ -360,7 +361,7 @@ class Barrier:
 
 
 @record
-class Exchange:
+class WarpCollective:
     """Lanes of a warp exchange values through registers: a shuffle or a vote. It orders no memory. ``mask``: lanes
     that take part; None: all that are here; ``given``: what each of them hands over, as far as that is known."""
 
@@ -450,14 +451,14 @@ class Remote:
 
 
 @record
-class Assign:
+class Assignment:
     """A local variable gets a value. ``reading``: the type that it has, where that may be one which does not hold the
     value."""
 
     point: int
     variable: int
     value: Value
-    reading: Reading = Reading.UNKNOWN
+    reading: OperandType = OperandType.UNKNOWN
 
 
 @record
@@ -519,7 +520,7 @@ class Jump:
 
 
 @record
-class Place:
+class BarrierSite:
     """A spot between two statements of a block, where a barrier could be inserted.
 
     ``statement``: what would follow the barrier, the closing brace at the end of a block; None out of a macro.
@@ -555,16 +556,16 @@ class Seq:
 Node = (
     Access
     | Barrier
-    | Exchange
+    | WarpCollective
     | GlobalAccess
     | CopyWait
     | Proxy
     | Remote
-    | Assign
+    | Assignment
     | Branch
     | Loop
     | Jump
-    | Place
+    | BarrierSite
 )
 
 
@@ -614,7 +615,7 @@ def placed(seq: Seq) -> Iterator[tuple[Node, Around]]:
                 waiting += ((each, within) for each in reversed(inner.items))
 
 
-def of_own_turn(items: Iterable[Node]) -> Iterator[Node]:
+def of_own_iteration(items: Iterable[Node]) -> Iterator[Node]:
     """Nodes among them and in their branches, in pre-order: all but those inside of loops."""
     waiting = list(items)[::-1]
     while waiting:
@@ -665,7 +666,7 @@ Axes = tuple[int | None, int | None, int | None]  # extents; None where one is n
 Configuration = tuple[object, ...]
 
 
-PassedMembers = tuple[tuple[int, str, str, HostTerm], ...]
+PassedMembers = tuple[tuple[int, str, str, SymbolicTerm], ...]
 
 
 @record(deep=True)
@@ -674,12 +675,12 @@ class HostTerms:
     ``template``: its explicit template arguments; ``members``: integers in those arguments that are objects, each with
     the position of the argument, its class, and the members and elements that lead to it."""
 
-    block: tuple[HostTerm | None, HostTerm | None, HostTerm | None] = (None, None, None)
-    grid: tuple[HostTerm | None, HostTerm | None, HostTerm | None] = (None, None, None)
-    dynamic: HostTerm | None = None
-    arguments: tuple[HostTerm | None, ...] = ()
+    block: tuple[SymbolicTerm | None, SymbolicTerm | None, SymbolicTerm | None] = (None, None, None)
+    grid: tuple[SymbolicTerm | None, SymbolicTerm | None, SymbolicTerm | None] = (None, None, None)
+    dynamic: SymbolicTerm | None = None
+    arguments: tuple[SymbolicTerm | None, ...] = ()
     conditions: tuple[Comparison, ...] = ()  # that hold whenever the launch is reached
-    template: tuple[HostTerm | None, ...] = ()
+    template: tuple[SymbolicTerm | None, ...] = ()
     members: PassedMembers = ()
 
 
@@ -687,9 +688,9 @@ class HostTerms:
 class Comparison:
     """``left operator right`` is true."""
 
-    left: HostTerm
+    left: SymbolicTerm
     operator: str  # "==", "!=", "<", "<=", ">", ">="
-    right: HostTerm
+    right: SymbolicTerm
 
     def __str__(self) -> str:
         return f"{compared(self.left)} {self.operator} {compared(self.right)}"
@@ -796,7 +797,7 @@ class LaunchSite:
         words = (self.said(term) if number is None and term else str(number) for number, term in axes)
         return " x ".join("unknown" if word == "None" else word for word in words)
 
-    def said(self, term: HostTerm) -> str:
+    def said(self, term: SymbolicTerm) -> str:
         """A term of the launch beside the kernel's: ``the launch's n``, where the kernel has another ``n``."""
         return str(replaced(term, {each: named(f"the launch's {each.name}") for each in self.own}))
 
@@ -811,7 +812,7 @@ class LaunchSite:
         return replace(self, span=span, line=line)
 
 
-def _numbers(terms: tuple[HostTerm | None, HostTerm | None, HostTerm | None]) -> Axes:
+def _numbers(terms: tuple[SymbolicTerm | None, SymbolicTerm | None, SymbolicTerm | None]) -> Axes:
     x, y, z = (None if term is None or (term.number or 0) <= 0 else term.number for term in terms)
     return x, y, z
 
@@ -821,7 +822,7 @@ MORE_INSTANCES = "more instances"
 
 
 @record
-class Context:
+class HeaderContext:
     """A unit through which a header is read. ``main``: its main file; ``macros``: what others define for the kernel's
     text, as ``BM=128``."""
 
@@ -899,7 +900,7 @@ class Kernel:
     instance: str | None = None  # of a template: `k<32, float>`
     siblings: int = 0  # other instances of it in sight
     foremost: bool = True  # of all of them, the one that is launched first
-    contexts: tuple[Context, ...] = ()  # through which its header was read
+    contexts: tuple[HeaderContext, ...] = ()  # through which its header was read
     through: bool = False  # ``contexts`` were asked for, and other files include its header, too
     uncalled: bool = False  # no kernel, but a device function that none in sight calls
     more_instances: str | None = None  # why there may be others than those in sight; None: there are not
@@ -916,7 +917,7 @@ class Kernel:
     # buffer -> why no reference can stand for it: a lambda that would copy it or not see it
     unreferable: Mapping[int, Cause] = field(default_factory=dict)
     redeclared: frozenset[str] = frozenset()  # names that are declared more than once in the body
-    names: tuple[Name, ...] = ()  # that accesses go by
+    names: tuple[BufferAlias, ...] = ()  # that accesses go by
     identifiers: frozenset[str] = frozenset()  # every name that stands in the function
     possible_rounding: int = (
         1  # the same, when it is not certain that all functions that ask for it are compiled
@@ -927,7 +928,7 @@ class Kernel:
     memory: GlobalMemory = field(default_factory=GlobalMemory)
     cluster: Dims | None = None  # blocks, by __cluster_dims__
     non_portable: bool = False  # something in sight may allow clusters that not every device takes
-    stated: Stated = NOTHING_STATED
+    stated: Annotations = NOTHING_STATED
     agreed: frozenset[Value] = (
         frozenset()
     )  # values that the author states to be the same for all threads of a block

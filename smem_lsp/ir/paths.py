@@ -41,7 +41,7 @@ class PathWalk(Flow[frozenset[T]]):
         return self.where(node.condition, states, truth)
 
     def heads(self, node: Loop, entered: frozenset[T], states: frozenset[T]) -> frozenset[T]:
-        """The states at the beginning of a turn, of finitely many. ``entered``: at that of the first one."""
+        """The states at the beginning of an iteration, of finitely many. ``entered``: at that of the first one."""
         return states
 
     def jump(self, node: Jump, states: frozenset[T]) -> frozenset[T]:

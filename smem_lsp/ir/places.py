@@ -17,7 +17,7 @@ from smem_lsp.source import Span, record
 from smem_lsp.source.record import dataclass
 
 if TYPE_CHECKING:
-    from smem_lsp.syntax.lexer import Layout
+    from smem_lsp.syntax.lexer import TokenLayout
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ class Part:
     span: Span
     first_line: int
     last_line: int
-    layout: Layout = field(compare=False)
+    layout: TokenLayout = field(compare=False)
 
     def offset(self, old: int, end: bool, now: Part) -> int:
         """Where an offset of it is in a version that says the same. ``end``: what ends there."""

@@ -7,12 +7,12 @@ not followed (a load, a call), and two unknowns are never equal unless they are 
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Hashable, Iterator
 from dataclasses import replace
 
 from smem_lsp.source import record
-from smem_lsp.source.integers import ABSORBING, COMMUTATIVE, NEUTRAL, UNARY, applied, in_64_bits
+from smem_lsp.source.integers import ABSORBING, COMMUTATIVE, NEUTRAL, UNARY
+from smem_lsp.terms.operators import OperandType, Operator, computed
 
 
 @record
@@ -35,96 +35,8 @@ class Var:
     index: int  # into Kernel.variables
 
 
-class Operator(enum.Enum):
-    """What an ``Op`` does to its operands. The value is the spelling, in C where C has one."""
-
-    ADD = "+"
-    SUBTRACT = "-"
-    MULTIPLY = "*"
-    DIVIDE = "/"
-    REMAINDER = "%"
-    BIT_AND = "&"
-    BIT_OR = "|"
-    BIT_XOR = "^"
-    SHIFT_LEFT = "<<"
-    SHIFT_RIGHT = ">>"
-    THREE_WAY = "<=>"
-    LESS = "<"
-    LESS_EQUAL = "<="
-    GREATER = ">"
-    GREATER_EQUAL = ">="
-    EQUAL = "=="
-    NOT_EQUAL = "!="
-    AND = "&&"
-    OR = "||"
-    NOT = "!"
-    BIT_NOT = "~"
-    NEGATE = "neg"
-    MIN = "min"
-    MAX = "max"
-    CONDITIONAL = "?:"
-
-    CAST = "cast"  # to a type that may not hold every value
-    CONSTEXPR = "constexpr"  # the condition of an ``if constexpr`` that is not known
-    LOAD = "load"  # base, index: what stands in memory that is not shared
-    READONLY = "readonly"  # the same, of memory that nobody writes while the kernel runs
-    ELEMENT = "element"  # the same, of an array that is a part of an object
-    MEMBER = "."  # object
-    SET_MEMBER = "set ."  # object, value: the object after that member was assigned
-    CHANGE_MEMBER = "with ."  # object, value: the object after a part of that member was assigned
-    CHANGE = "changed"  # object, value: the object after a part was assigned, not known which
-    CALL = "()"  # the result of a function that looks at its operands only
-
-    def __init__(self, spelling: str) -> None:
-        self.spelling = spelling
-
-    __hash__ = object.__hash__  # there is one of each
-
-    @property
-    def is_named(self) -> bool:
-        """Does the name of a member or a function belong to it?"""
-        return self in _NAMED
-
-
-class Reading(enum.Enum):
-    """The type that C converts the operands of an operator to. Additions, subtractions, products and masks are the
-    same in all integer types, but for what is a multiple of 2**32; comparisons, divisions, remainders, shifts to the
-    right and limits read their operands as numbers of this type. (C++ standard, [expr.arith.conv])"""
-
-    UNKNOWN = enum.auto()
-    INT = enum.auto()
-    UNSIGNED = enum.auto()  # 32 bits
-    LONG = enum.auto()
-    UNSIGNED_LONG = enum.auto()  # 64 bits
-
-    @property
-    def mask(self) -> int | None:
-        """What an unsigned type makes of -1; None: another type."""
-        return _MASKS.get(self)
-
-    def of(self, n: int) -> int | None:
-        """The number that the operator gets where unbounded arithmetic has ``n``; None: not known."""
-        mask = _MASKS.get(self)
-        if mask is not None:
-            return n & mask
-        return n if n >= 0 or self is not Reading.UNKNOWN else None
-
-
-_MASKS = {Reading.UNSIGNED: (1 << 32) - 1, Reading.UNSIGNED_LONG: (1 << 64) - 1}
-# operators whose result depends on the type of their operands
-READS = frozenset(map(Operator, ("<", "<=", ">", ">=", "==", "!=", "/", "%", ">>", "min", "max")))
-
-
 OF_ADDRESS = "address "
 """How the name of a ``CALL`` begins that makes a number of an address and another one, which is no place itself."""
-
-_NAMED = (Operator.MEMBER, Operator.SET_MEMBER, Operator.CHANGE_MEMBER, Operator.CALL)
-_OF_C = {each.spelling: each for each in Operator}
-
-
-def operator_of(spelling: str) -> Operator:
-    """The operator with this spelling in C. Raises KeyError."""
-    return _OF_C[spelling]
 
 
 @record
@@ -135,7 +47,7 @@ class Op:
     operator: Operator
     args: tuple[Value, ...]
     name: str = ""
-    reading: Reading = Reading.UNKNOWN
+    reading: OperandType = OperandType.UNKNOWN
 
     @property
     def spelling(self) -> str:
@@ -172,7 +84,7 @@ def variables_of(value: Value) -> Iterator[int]:
     return (each.index for each in parts_of(value) if isinstance(each, Var))
 
 
-def operation(operator: Operator, *args: Value, reading: Reading = Reading.UNKNOWN) -> Value:
+def operation(operator: Operator, *args: Value, reading: OperandType = OperandType.UNKNOWN) -> Value:
     """``Op`` with constants folded and neutral elements dropped."""
     simpler: Value | None = None
     match args:
@@ -190,7 +102,7 @@ def _fold_unary(operator: Operator, n: int) -> Value | None:
     return None if computed is None else Const(computed(n))
 
 
-def _fold_binary(operator: Operator, left: Value, right: Value, reading: Reading) -> Value | None:
+def _fold_binary(operator: Operator, left: Value, right: Value, reading: OperandType) -> Value | None:
     a = left.n if isinstance(left, Const) else None
     b = right.n if isinstance(right, Const) else None
     if a is None and b is None:
@@ -208,17 +120,6 @@ def _fold_binary(operator: Operator, left: Value, right: Value, reading: Reading
     if absorbing is not None and absorbing in (a, b):
         return Const(absorbing)
     return Const(1) if operator is Operator.OR and (a or b) else None
-
-
-def computed(operator: Operator, a: int, b: int, reading: Reading) -> int | None:
-    """``a operator b``; None: it has no value, or which one depends on a type that is not known."""
-    if operator in READS:
-        left, right = reading.of(a), b if operator is Operator.SHIFT_RIGHT else reading.of(b)
-        if left is None or right is None:
-            return None
-        a, b = left, right
-    found = applied(operator.spelling, a, b)
-    return None if found is None else in_64_bits(found)
 
 
 @record

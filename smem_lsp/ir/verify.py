@@ -12,19 +12,19 @@ from typing import get_args
 
 from smem_lsp.ir.nodes import (
     Access,
-    Assign,
+    Assignment,
     Barrier,
     BarrierKind,
+    BarrierSite,
     Jump,
     JumpKind,
     Kernel,
     Loop,
     Node,
-    Place,
     Proxy,
     ProxyKind,
     Seq,
-    of_own_turn,
+    of_own_iteration,
     walk,
 )
 from smem_lsp.ir.places import At
@@ -57,7 +57,7 @@ def faults_of(kernel: Kernel) -> Iterator[str]:
 
 def stray_jump(items: Iterable[Node]) -> Jump | None:
     """A ``break`` or ``continue`` in no loop; a ``switch`` is one that runs once. The first in the text, or None."""
-    jumps = (node for node in of_own_turn(items) if isinstance(node, Jump))
+    jumps = (node for node in of_own_iteration(items) if isinstance(node, Jump))
     return next((jump for jump in jumps if jump.kind in _IN_LOOPS), None)
 
 
@@ -85,7 +85,7 @@ class _Verifier:
         match node:
             case Access() | Proxy():
                 yield from self.buffer(node)
-            case Assign():
+            case Assignment():
                 if not 0 <= node.variable < len(self.kernel.variables):
                     yield f"no variable {node.variable}, assigned at point {node.point}"
             case Jump():
@@ -116,7 +116,7 @@ class _Verifier:
         its end the bodies of functions run into each other: there nothing is said."""
         if not self.kernel.complete or self.kernel.instance is not None:
             return
-        span = node.statement if isinstance(node, Place) else getattr(node, "span", None)
+        span = node.statement if isinstance(node, BarrierSite) else getattr(node, "span", None)
         places = self.kernel.places
         where = places.span(span) if isinstance(span, At) else None
         if where is not None and not any(part.span.covers(where) for part in places.parts):

@@ -43,7 +43,7 @@ class Descent(ABC, Generic[S]):
         """What is known in an arm; None: it is left out."""
         return here
 
-    def turns(self, node: Loop, here: S) -> Iterable[S]:
+    def iterations(self, node: Loop, here: S) -> Iterable[S]:
         """What is known in the body of a loop, which is gone through once for each."""
         return (here,)
 
@@ -53,7 +53,7 @@ class Descent(ABC, Generic[S]):
         return here
 
     def loop(self, node: Loop, here: S) -> S | None:
-        for inside in self.turns(node, here):
+        for inside in self.iterations(node, here):
             self.seq(node.body.items, inside)
         return here
 

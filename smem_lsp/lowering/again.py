@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
+from smem_lsp.ir.author_facts import NOTHING_STATED, Annotations
 from smem_lsp.ir.causes import Cause, Opens
-from smem_lsp.ir.nodes import Kernel, LaunchSite, Node, Place
+from smem_lsp.ir.nodes import BarrierSite, Kernel, LaunchSite, Node
 from smem_lsp.ir.places import At, Numbering, SourceMap, Translation, mapped
 from smem_lsp.lowering.body import namespace_arrays, statements
 from smem_lsp.lowering.body.inlining import MAX_POINTS
 from smem_lsp.lowering.body.visitor import Visitor
 from smem_lsp.lowering.callees.outward import answers_alike
-from smem_lsp.lowering.edited import Edit, Run, edits_between
+from smem_lsp.lowering.edited import Edit, StatementRange, edits_between
 from smem_lsp.lowering.kernel import (
     OF_FILE,
     Built,
@@ -35,15 +35,15 @@ from smem_lsp.lowering.kernel import (
 from smem_lsp.lowering.numbered import BESIDE
 from smem_lsp.lowering.state.context import Context, Surroundings
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.lowering.state.snapshot import Added, Snapshot, Watched
-from smem_lsp.lowering.visible import Seen
+from smem_lsp.lowering.state.snapshot import AddedByStatements, Snapshot, Watched
+from smem_lsp.lowering.visible import RelevanceSlice
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import Span, checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
-from smem_lsp.syntax.lexer import Layout, Tokens, packed
+from smem_lsp.syntax.lexer import TokenLayout, Tokens, packed
 from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.unit.instances import Binding
+from smem_lsp.unit.instances import InstanceArguments
 from smem_lsp.unit.ptxas_rounding import header_names
 from smem_lsp.unit.unit_facts import Launched, UnitFacts, bindings_of, is_unnamed, parts_of
 
@@ -61,9 +61,9 @@ class _Resumable:
 
     kernel: Kernel
     edited: int
-    watched: Run
-    visits: tuple[tuple[Snapshot, Added], ...]
-    seen: Seen
+    watched: StatementRange
+    visits: tuple[tuple[Snapshot, AddedByStatements], ...]
+    seen: RelevanceSlice
     pointers: Mapping[int, Ref]
     constants: tuple[Scope, Scope]
     limits: Sequence[Cause]
@@ -73,7 +73,7 @@ class _Resumable:
 
 
 @dataclass(frozen=True)
-class Version:
+class BuiltVersion:
     """A kernel as it was built. ``parts``: itself and the functions that it may contain; ``said``: what these say;
     ``rest``: what it depends on beside them."""
 
@@ -90,17 +90,17 @@ class Version:
 
 
 def build_again(
-    before: Version | None,
+    before: BuiltVersion | None,
     said: Sequence[Hashable],
     rest: Hashable,
     unit: TranslationUnit,
     around: UnitFacts,
     function: Function,
-    binding: Binding | None = None,
-    stated: Stated = NOTHING_STATED,
+    binding: InstanceArguments | None = None,
+    stated: Annotations = NOTHING_STATED,
     launched: Launched | None = None,
     launches: tuple[LaunchSite, ...] | None = None,
-) -> tuple[Kernel, Version]:
+) -> tuple[Kernel, BuiltVersion]:
     """What ``build_kernel`` gives, and the version to hand in the next time. ``before``: an earlier version of the same
     kernel; ``said``: what the kernel says and what each function says that it may contain; ``rest``: all that a kernel
     depends on beside these, where equal values mean equal kernels for equal bodies; ``launches``: of the kernel; None:
@@ -134,10 +134,10 @@ def build_again(
     resumable = None
     if run is not None and edited is not None:
         resumable = _resumable(built, run, edited, parts)
-    return built.kernel, Version(parts, said, rest, resumable)
+    return built.kernel, BuiltVersion(parts, said, rest, resumable)
 
 
-def _edited(before: Version, parts: tuple[Function, ...], said: Sequence[Hashable]) -> int | None:
+def _edited(before: BuiltVersion, parts: tuple[Function, ...], said: Sequence[Hashable]) -> int | None:
     """The one function, by its number among the parts of a kernel, that has changed; None: there are several."""
     old = before.said
     if len(before.parts) != len(parts) or len(old) != len(said):
@@ -150,7 +150,9 @@ def _edited(before: Version, parts: tuple[Function, ...], said: Sequence[Hashabl
     return changed[0]
 
 
-def _resumable(built: Built, run: Run, edited: int, parts: tuple[Function, ...]) -> _Resumable | None:
+def _resumable(
+    built: Built, run: StatementRange, edited: int, parts: tuple[Function, ...]
+) -> _Resumable | None:
     """None: what follows may depend on the watched statements in more than places."""
     ctx, seen = built.ctx, built.seen
     if seen is None or built.kernel.drained is not None or ctx.copies.waits or ctx.copies.into:
@@ -183,7 +185,7 @@ def _resumable(built: Built, run: Run, edited: int, parts: tuple[Function, ...])
     )
 
 
-def _visits(ctx: Context) -> tuple[tuple[Snapshot, Added], ...] | None:
+def _visits(ctx: Context) -> tuple[tuple[Snapshot, AddedByStatements], ...] | None:
     """Each time that the watched statements were lowered; None where they did more than they may."""
     if ctx.watched is None or ctx.watched.visits is None:
         return None
@@ -231,20 +233,20 @@ def _bound(tokens: Tokens, names: set[str]) -> frozenset[str]:
 
 
 def _resumed(
-    before: Version,
+    before: BuiltVersion,
     known: _Resumable,
     edit: Edit,
     unit: TranslationUnit,
     around: UnitFacts,
     parts: tuple[Function, ...],
     launches: tuple[LaunchSite, ...],
-    stated: Stated,
+    stated: Annotations,
 ) -> Kernel | None:
     """The kernel, if the edited statements change nothing but places; None: that is not sure."""
     function, old, new = parts[0], before.parts[known.edited], parts[known.edited]
     if len(edit.old.own) != len(edit.new.own) or (new is function and new.start != old.start):
         return None
-    words = _Words(old, new, edit)
+    words = _EditWords(old, new, edit)
     if not words.are_plain or not words.are_apart(_telling(known, unit, around)):
         return None
     if any(True for _ in unit.file_of(new.number).undecided_in(new.span)):
@@ -294,7 +296,7 @@ def _resumed(
 
 
 def _is_called_alike(
-    old: Function, new: Function, words: _Words, unit: TranslationUnit, around: UnitFacts
+    old: Function, new: Function, words: _EditWords, unit: TranslationUnit, around: UnitFacts
 ) -> bool:
     """Has all that is asked of the words of a function that is called the same answer?"""
     return not is_unnamed(new) and answers_alike(unit, around.helpers, around.dialect, old, new, words.inside)
@@ -310,14 +312,14 @@ def _telling(known: _Resumable, unit: TranslationUnit, around: UnitFacts) -> Ite
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _EditWords:
     """The words of the edited statements in both versions, and those ``around`` them."""
 
     old: Function
     new: Function
     edit: Edit
 
-    def _range(self, function: Function, run: Run) -> range:
+    def _range(self, function: Function, run: StatementRange) -> range:
         return range(run.own[0].lo, run.own[-1].hi)
 
     @property
@@ -347,14 +349,14 @@ class _Words:
         where = self._range(self.new, self.edit.new)
         return frozenset((*texts[: where.start], *texts[where.stop :], *self.new.head.texts))
 
-    def mean_alike(self, old: Added, new: Added) -> bool:
+    def mean_alike(self, old: AddedByStatements, new: AddedByStatements) -> bool:
         """Do they offer the same places, and declare no name that stands around them? What a body ends with counts."""
         if not _same_places(old.nodes, new.nodes) or bool(old.nodes) != bool(new.nodes):
             return False
         declared = (*old.names, *old.declared, *new.names, *new.declared)
         return self.around.isdisjoint(declared) and not self._are_partly(old, new)
 
-    def _are_partly(self, old: Added, new: Added) -> bool:
+    def _are_partly(self, old: AddedByStatements, new: AddedByStatements) -> bool:
         """Was a part of them not understood, or read in one of two ways, which is not said in words?"""
         for (_, where), added in zip(self.sides, (old, new)):
             _, told = added.limits
@@ -369,7 +371,7 @@ class _Words:
 
 
 def _translation(
-    before: Version, known: _Resumable, edit: Edit, unit: TranslationUnit, parts: tuple[Function, ...]
+    before: BuiltVersion, known: _Resumable, edit: Edit, unit: TranslationUnit, parts: tuple[Function, ...]
 ) -> Translation | None:
     """From the places of the earlier version to those of this one; None where more of the text has changed than the
     edited statements, or places do not follow each other as they did."""
@@ -390,7 +392,7 @@ def _translation(
     return way if alike and known.kernel.places.keeps_order(way) else None
 
 
-def _around(old: Function, new: Function, edit: Edit) -> tuple[Layout, Layout] | None:
+def _around(old: Function, new: Function, edit: Edit) -> tuple[TokenLayout, TokenLayout] | None:
     """How what is around the edited statements has moved in the text of the function, and what stands in their lines:
     layouts of both versions in which nothing else is a word."""
     texts = old.definition.text, new.definition.text
@@ -410,7 +412,7 @@ def _around(old: Function, new: Function, edit: Edit) -> tuple[Layout, Layout] |
     if any(offsets[at] != to for at, to in words) or any(counts[at] != to for at, to in lines):
         return None
     before, after = (
-        Layout("", packed(sorted(one)), packed(sorted(other)))
+        TokenLayout("", packed(sorted(one)), packed(sorted(other)))
         for one, other in ((offsets, counts), (offsets.values(), counts.values()))
     )
     return before, after
@@ -438,13 +440,13 @@ def _end_of(function: Function, at: int) -> int:
 
 
 def _added(
-    before: Version,
+    before: BuiltVersion,
     known: _Resumable,
     snapshot: Snapshot,
     edit: Edit,
     surroundings: Surroundings,
     parts: tuple[Function, ...],
-) -> Added | None:
+) -> AddedByStatements | None:
     """What the edited statements add to lowering; None: more than can be told apart, or they ask where pointers lead
     that lead elsewhere in the end."""
     now = {old.number: new for old, new in zip(before.parts, parts)}
@@ -457,7 +459,7 @@ def _added(
     block = edit.new.around
     function = parts[known.edited]
     braces = statements.braces_of(function) if block is None else ctx.at.site(block.lo, block.hi)
-    statements.in_turn(ctx, edit.new.own, scope, braces)
+    statements.in_iteration(ctx, edit.new.own, scope, braces)
     added = snapshot.added(ctx, ctx.out.items, scope)
     if added is None or any(known.pointers.get(v) != ref for v, ref in added.consulted.items()):
         return None
@@ -466,12 +468,16 @@ def _added(
 
 def _same_places(old: Sequence[Node], new: Sequence[Node]) -> bool:
     """Do they offer as many places for a barrier, in the same order?"""
-    one, other = ([each for each in nodes if isinstance(each, Place)] for nodes in (old, new))
+    one, other = ([each for each in nodes if isinstance(each, BarrierSite)] for nodes in (old, new))
     return [(p.statement is None, p.at_end) for p in one] == [(p.statement is None, p.at_end) for p in other]
 
 
 def _beside(
-    known: _Resumable, found: Sequence[Added], way: Translation, function: Function, places: SourceMap
+    known: _Resumable,
+    found: Sequence[AddedByStatements],
+    way: Translation,
+    function: Function,
+    places: SourceMap,
 ) -> tuple[SourceMap, tuple[Cause, ...]] | None:
     """``places`` of the kernel in this version with what no analysis looks at: lines that only causes name, and names
     that it declares; and all its causes. None: an analysis would look at what has changed of these."""

@@ -12,7 +12,7 @@ from smem_lsp.syntax.parse import Body, Function
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StatementRange:
     """Statements of a block in a row: ``count`` of ``statements``, from ``first`` on. ``around``: the block; None: the
     function's own."""
 
@@ -31,8 +31,8 @@ class Edit:
     """Two versions of a function that have the same words but for those of the statements ``old`` and ``new``, of one
     block."""
 
-    old: Run
-    new: Run
+    old: StatementRange
+    new: StatementRange
 
     def within(self, first: int, count: int) -> Edit | None:
         """The same seen as an edit of ``count`` old statements from ``first`` on, if they are among those."""
@@ -82,7 +82,7 @@ def edits_between(old: Function, new: Function) -> Edits | None:
     ahead, behind = _common(before.tokens.texts, after.tokens.texts)
     if not _reads_alike(old, new, ahead, behind):
         return None
-    levels = tuple(_Search(before, after, ahead, behind).levels())
+    levels = tuple(_EditSearch(before, after, ahead, behind).levels())
     if before.repaired or after.repaired or before.macros or after.macros:  # they have been read by now
         return None
     return Edits(before, after, behind, levels) if levels else None
@@ -138,7 +138,7 @@ def _reads_alike(old: Function, new: Function, ahead: int, behind: int) -> bool:
 
 
 @dataclass(slots=True)
-class _Search:
+class _EditSearch:
     old: Body
     new: Body
     ahead: int
@@ -155,7 +155,10 @@ class _Search:
             if (first, last) != _untouched(theirs, self.ahead, ends[1]):
                 return
             counts = len(mine) - first - last, len(theirs) - first - last
-            yield Edit(Run(mine, first, counts[0], around[0]), Run(theirs, first, counts[1], around[1]))
+            yield Edit(
+                StatementRange(mine, first, counts[0], around[0]),
+                StatementRange(theirs, first, counts[1], around[1]),
+            )
             if counts != (1, 1):
                 return
             blocks = zip(_blocks(mine[first]), _blocks(theirs[first]))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from smem_lsp.ir.author_facts import NOTHING_STATED, Stated
+from smem_lsp.ir.author_facts import NOTHING_STATED, Annotations
 from smem_lsp.ir.causes import Cause, CauseKind, Opens
 from smem_lsp.ir.nesting import bounded
 from smem_lsp.ir.nodes import FEWEST_LANDINGS, Buffer, InlinedCall, Kernel, LaunchSite, Seq
@@ -24,7 +24,7 @@ from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.lowering.state.snapshot import Watched
 from smem_lsp.lowering.state.variables import Declared
-from smem_lsp.lowering.visible import Seen, seen_in
+from smem_lsp.lowering.visible import RelevanceSlice, seen_in
 from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import SourceText, Span
@@ -35,7 +35,7 @@ from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 from smem_lsp.targets.dialects import Dialect
 from smem_lsp.unit import ptxas_rounding, shared_declarations
 from smem_lsp.unit.clusters import attribute_values, cluster_of
-from smem_lsp.unit.instances import Binding, Instances
+from smem_lsp.unit.instances import InstanceArguments, Instances
 from smem_lsp.unit.unit_facts import (
     Launched,
     UnitFacts,
@@ -92,15 +92,15 @@ class Built:
 
     kernel: Kernel
     ctx: Context
-    seen: Seen | None
+    seen: RelevanceSlice | None
 
 
 def build_kernel(
     unit: TranslationUnit,
     around: UnitFacts,
     function: Function,
-    binding: Binding | None = None,
-    stated: Stated = NOTHING_STATED,
+    binding: InstanceArguments | None = None,
+    stated: Annotations = NOTHING_STATED,
     launched: Launched | None = None,
 ) -> Kernel:
     """The IR of one kernel, or of one instance of it; of another function, as if it were one that is called once.
@@ -112,8 +112,8 @@ def build(
     unit: TranslationUnit,
     around: UnitFacts,
     function: Function,
-    binding: Binding | None,
-    stated: Stated,
+    binding: InstanceArguments | None,
+    stated: Annotations,
     launched: Launched | None,
     watched: Watched | None = None,
     launches: tuple[LaunchSite, ...] | None = None,
@@ -203,8 +203,8 @@ def _note_undecided(ctx: Context, part: Function) -> None:
 def _finished(
     ctx: Context,
     around: UnitFacts,
-    binding: Binding | None,
-    stated: Stated,
+    binding: InstanceArguments | None,
+    stated: Annotations,
     launched: Launched,
     launches: tuple[LaunchSite, ...],
 ) -> Kernel:

@@ -13,13 +13,13 @@ from smem_lsp.source.queries import Query
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax.parse import Function
 from smem_lsp.targets.dialects import Dialect
-from smem_lsp.unit.instances import Binding
+from smem_lsp.unit.instances import InstanceArguments
 from smem_lsp.unit.unit_facts import UnitFacts, is_unnamed
 
 _WORD = regex(r"[A-Za-z_]\w*")
 
 
-def may_share_or_wait(around: UnitFacts, function: Function, binding: Binding | None) -> bool:
+def may_share_or_wait(around: UnitFacts, function: Function, binding: InstanceArguments | None) -> bool:
     """May the function, or what it calls, have or name shared arrays, have lanes exchange values, or hold barriers or
     assembler? Its template arguments may be functions. Constructors and operators are called without their name."""
     wanted = _WANTED.of(around.constants.state.store, around.dialect, partial(_found, around))

@@ -21,10 +21,10 @@ from typing import TypeVar
 from smem_lsp.ir.nesting import bounded
 from smem_lsp.ir.nodes import (
     Access,
-    Assign,
+    Assignment,
     Barrier,
+    BarrierSite,
     Branch,
-    Exchange,
     FollowedCall,
     GlobalAccess,
     Induction,
@@ -32,17 +32,18 @@ from smem_lsp.ir.nodes import (
     Kernel,
     Loop,
     Node,
-    Place,
     Proxy,
     Seq,
+    WarpCollective,
     bodies,
     inside_changed,
     walk,
 )
-from smem_lsp.ir.values import Op, Operator, Sym, Thread, Unknown, Value, Var
+from smem_lsp.ir.values import Op, Sym, Thread, Unknown, Value, Var
 from smem_lsp.lowering.state.variables import NUMBERS_OF_ONE, is_plain
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.operators import Operator
 
 Call = TypeVar("Call", InlinedCall, FollowedCall)
 
@@ -52,11 +53,11 @@ _QUOTIENTS = frozenset((Operator.DIVIDE, Operator.SHIFT_RIGHT))
 _ROWS = frozenset("yz")
 
 
-def seen_in(kernel: Kernel) -> Seen | None:
+def seen_in(kernel: Kernel) -> RelevanceSlice | None:
     """What analyses can see of ``kernel``; None where it is nested too deeply."""
     if bounded(kernel) is not kernel:
         return None
-    seen = Seen(kernel)
+    seen = RelevanceSlice(kernel)
     for body in seen.bodies:
         seen.note(body, None)
     for value in (*kernel.memory.written, *kernel.agreed):
@@ -75,7 +76,7 @@ class _Region:
 
 
 @dataclass(slots=True)
-class _Contents:
+class _ValueContents:
     """What a value is made of. ``marks``: axes of the thread, ``blockDim.`` for a size of the block, ``/`` for a
     quotient; ``own``, ``copied``: the same and variables, but for what is loaded at, or given to a function."""
 
@@ -103,13 +104,13 @@ class _Contents:
                     self.own.add(mark)
 
 
-def _contents_of(value: Value) -> _Contents:
-    found = _Contents()
+def _contents_of(value: Value) -> _ValueContents:
+    found = _ValueContents()
     found.add(value)
     return found
 
 
-def _tells(value: Value, made: Mapping[int, list[_Contents]], axes: set[str], known: set[str]) -> bool:
+def _tells(value: Value, made: Mapping[int, list[_ValueContents]], axes: set[str], known: set[str]) -> bool:
     """Does it say of the block what nothing else says? In rows and planes of threads each use of them counts, and so
     does each quotient that may be the number of a warp. ``made``: by variable, what it ever gets; ``axes``: marks of
     all that is assigned; ``known``: of what stays."""
@@ -130,7 +131,7 @@ def _tells(value: Value, made: Mapping[int, list[_Contents]], axes: set[str], kn
 
 
 @dataclass(slots=True)
-class Seen:
+class RelevanceSlice:
     """What can be seen: from what happens to memory and between threads, back to what it is computed from."""
 
     kernel: Kernel
@@ -138,9 +139,9 @@ class Seen:
     regions: dict[int, _Region] = field(default_factory=dict)  # by the node (id)
     nodes: set[int] = field(default_factory=set)  # assignments that stay, by their id
     marks: set[str] = field(default_factory=set)  # of all that stays
-    _open: dict[int, list[tuple[Assign, _Region | None]]] = field(default_factory=dict)
+    _open: dict[int, list[tuple[Assignment, _Region | None]]] = field(default_factory=dict)
     _waiting: list[int] = field(default_factory=list)
-    _made: Mapping[int, list[_Contents]] | None = None
+    _made: Mapping[int, list[_ValueContents]] | None = None
     _asked: set[str] = field(default_factory=set)  # ``marks`` of what stays for more than what it tells
 
     @property
@@ -160,10 +161,10 @@ class Seen:
             if isinstance(node, Branch):
                 if id(node) not in self.regions or self.regions[id(node)].seen:
                     return False
-            elif isinstance(node, Assign):
+            elif isinstance(node, Assignment):
                 if id(node) not in parts or id(node) in self.nodes:
                     return False
-            elif not isinstance(node, Place):
+            elif not isinstance(node, BarrierSite):
                 return False
         return True
 
@@ -172,18 +173,18 @@ class Seen:
         which nothing else names."""
         made = dict(self._contents())
         for node in walk(Seq(tuple(nodes))):
-            if isinstance(node, Assign) and node.variable in variables:
+            if isinstance(node, Assignment) and node.variable in variables:
                 made[node.variable] = [*made.get(node.variable, ()), _contents_of(node.value)]
         axes = self.marks.union(*(each.marks for found in made.values() for each in found))
         return all(self._would_hide(node, variables, made, axes) for node in nodes)
 
     def _would_hide(
-        self, node: Node, variables: Collection[int], made: Mapping[int, list[_Contents]], axes: set[str]
+        self, node: Node, variables: Collection[int], made: Mapping[int, list[_ValueContents]], axes: set[str]
     ) -> bool:
         match node:
-            case Place():
+            case BarrierSite():
                 return True
-            case Assign():
+            case Assignment():
                 known = node.variable in variables and node.variable not in self.variables
                 return known and is_plain(node.variable) and not _tells(node.value, made, axes, self._asked)
             case Branch():
@@ -196,7 +197,7 @@ class Seen:
         """What stands in a block, ``around`` it."""
         for node in seq.items:
             checkpoint()
-            if isinstance(node, Assign):
+            if isinstance(node, Assignment):
                 self._open.setdefault(node.variable, []).append((node, around))
                 if not is_plain(node.variable):
                     self.ask(node.variable)
@@ -206,7 +207,7 @@ class Seen:
                     self.note(inner, region)
                 if isinstance(node, Loop) and node.trips != 1:
                     self.show(region)
-            elif not isinstance(node, Place):
+            elif not isinstance(node, BarrierSite):
                 self.show(around)
                 for value in values_of(node):
                     self.need(value)
@@ -222,7 +223,7 @@ class Seen:
             region = region.around
 
     def need(self, value: Value) -> None:
-        found = _Contents()
+        found = _ValueContents()
         found.add(value)
         self.marks |= found.marks
         for variable in found.variables:
@@ -256,17 +257,17 @@ class Seen:
                 checkpoint()
                 self._stay(node, around)
 
-    def _stay(self, node: Assign, around: _Region | None) -> None:
+    def _stay(self, node: Assignment, around: _Region | None) -> None:
         self.nodes.add(id(node))
         self.show(around)
         self.need(node.value)
 
-    def _contents(self) -> Mapping[int, list[_Contents]]:
+    def _contents(self) -> Mapping[int, list[_ValueContents]]:
         """By variable: of all that it ever gets."""
         if self._made is None:
-            made: dict[int, list[_Contents]] = {}
+            made: dict[int, list[_ValueContents]] = {}
             for node in walk(self.kernel.body):
-                if isinstance(node, Assign):
+                if isinstance(node, Assignment):
                     made.setdefault(node.variable, []).append(_contents_of(node.value))
             self._made = made
         return self._made
@@ -276,9 +277,9 @@ class Seen:
         return Seq(tuple(self._kept(seq.items, kernel)))
 
     def _kept(self, items: Sequence[Node], kernel: Kernel) -> Iterator[Node]:
-        places: list[Place] = []
+        places: list[BarrierSite] = []
         for node in items:
-            if isinstance(node, Place):
+            if isinstance(node, BarrierSite):
                 places.append(node)
                 continue
             left = self._left_of(node, kernel)
@@ -289,7 +290,7 @@ class Seen:
         yield from _ends(places, kernel)
 
     def _left_of(self, node: Node, kernel: Kernel) -> Node | None:
-        if isinstance(node, Assign):
+        if isinstance(node, Assignment):
             return node if id(node) in self.nodes else None
         if not isinstance(node, (Branch, Loop)):
             return node
@@ -297,7 +298,7 @@ class Seen:
         return inside_changed(node, kept) if self.regions[id(node)].seen else None
 
 
-def _ends(places: Sequence[Place], kernel: Kernel) -> Iterable[Place]:
+def _ends(places: Sequence[BarrierSite], kernel: Kernel) -> Iterable[BarrierSite]:
     """Of places with nothing between them the first and the last, where a barrier may stand at the last as well as at
     any other: in text of the kernel that no macro decides about."""
     if len(places) < 3:
@@ -313,7 +314,7 @@ def _ends(places: Sequence[Place], kernel: Kernel) -> Iterable[Place]:
 def values_of(node: Node) -> Iterator[Value]:
     """All that a node says in terms of variables, but what stands in it."""
     match node:
-        case Assign():
+        case Assignment():
             yield node.value
         case Branch():
             yield node.condition
@@ -337,7 +338,7 @@ def values_of(node: Node) -> Iterator[Value]:
                 yield node.tile.start
         case Barrier():
             yield from (each for each in (node.mask, node.number, node.count) if each is not None)
-        case Exchange():
+        case WarpCollective():
             yield from (each for each in (node.mask, *node.given) if each is not None)
         case Proxy():
             if node.offset is not None:
@@ -366,7 +367,7 @@ class _Numbers:
                 found.add(node.point)
                 if isinstance(node, Loop):
                     found.add(node.end_point)
-                elif isinstance(node, Assign):
+                elif isinstance(node, Assignment):
                     assigned.add(node.variable)
         self.nodes = sorted(found)
         found.update(kernel.opaque, kernel.presumed)
@@ -423,11 +424,11 @@ class _Numbers:
         checkpoint()
         point = self.point(node.point)
         match node:
-            case Place():
-                return Place(point, node.statement, node.line, node.at_end)
-            case Assign():
+            case BarrierSite():
+                return BarrierSite(point, node.statement, node.line, node.at_end)
+            case Assignment():
                 variable = self.variables[node.variable].index
-                return Assign(point, variable, self.value(node.value), node.reading)
+                return Assignment(point, variable, self.value(node.value), node.reading)
             case Branch():
                 condition = self.value(node.condition)
                 then, otherwise = self.seq(node.then), self.seq(node.otherwise)
@@ -443,7 +444,7 @@ class _Numbers:
                 mask, number, count = map(self.maybe, (node.mask, node.number, node.count))
                 arrived = None if node.arrived is None else self.point(node.arrived)
                 return replace(node, point=point, mask=mask, number=number, count=count, arrived=arrived)
-            case Exchange():
+            case WarpCollective():
                 given = tuple(map(self.value, node.given))
                 return replace(node, point=point, mask=self.maybe(node.mask), given=given)
             case Proxy():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smem_lsp.engine.fit import Combination, FitResult, TargetFit
+from smem_lsp.engine.fit import FitResult, KnobValues, TargetFit
 from smem_lsp.output.json_document import JsonObject
 from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
@@ -28,7 +28,7 @@ def fit_object(result: FitResult, path: str) -> JsonObject:
     }
 
 
-def _combination(row: Combination, names: tuple[str, ...]) -> JsonObject:
+def _combination(row: KnobValues, names: tuple[str, ...]) -> JsonObject:
     return {
         "values": dict(zip(names, row.values)),
         "bytes_declared": row.declared,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from smem_lsp.engine.fit import Combination, FitResult, TargetFit
+from smem_lsp.engine.fit import FitResult, KnobValues, TargetFit
 from smem_lsp.output.style import PLAIN, Style
 
 _VERDICTS = {
@@ -32,7 +32,7 @@ def render(result: FitResult, path: str, style: Style = PLAIN) -> str:
     return "\n".join(map(style.line, lines)) + "\n"
 
 
-def _bytes(row: Combination) -> list[str]:
+def _bytes(row: KnobValues) -> list[str]:
     """The values and the three sizes in bytes."""
     cells = [str(value) for value in row.values]
     if row.declared is None or row.merged is None or row.with_barriers is None:
@@ -43,7 +43,7 @@ def _bytes(row: Combination) -> list[str]:
     return [*cells, f"{about}{row.declared:,}", merged, added]
 
 
-def _dynamic(row: Combination, arrow: str) -> str:
+def _dynamic(row: KnobValues, arrow: str) -> str:
     """``8,192 → 4,096``: dynamic bytes declared, merged, with barriers; one number where they are equal."""
     return f" {arrow} ".join(f"{size:,}" for size in dict.fromkeys(row.dynamic or ()))
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.output.style import PLAIN, Style, shown, width
 from smem_lsp.rules.model import Finding
@@ -44,12 +44,12 @@ class _Page:
         return self.style.frame(f"{text:>{self.gutter}} {sign}")
 
 
-def render(report: Report, style: Style = PLAIN) -> str:
+def render(report: FileReport, style: Style = PLAIN) -> str:
     """All findings in source order, each followed by an empty line."""
     return "".join(_finding(report, finding, style) for finding in report.findings)
 
 
-def _finding(report: Report, finding: Finding, style: Style) -> str:
+def _finding(report: FileReport, finding: Finding, style: Style) -> str:
     source = report.source
     places = [(source, finding.span), *((note.source or source, note.span) for note in finding.related)]
     page = _Page(source, style, len(str(max(file.line_number(span.start) for file, span in places))))

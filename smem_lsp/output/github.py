@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.rules.model import Finding, Severity
 from smem_lsp.source import printable
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 
 
-def render(report: Report) -> str:
+def render(report: FileReport) -> str:
     """All findings in source order, each on a line with its line end."""
     return "".join(_command(report, finding) for finding in report.findings)
 
@@ -19,7 +19,7 @@ def unchecked(path: str, words: str) -> str:
     return f"::error title=smem-lsp,file={_escaped(path, ':,')}::not checked: {_escaped(words)}\n"
 
 
-def _command(report: Report, finding: Finding) -> str:
+def _command(report: FileReport, finding: Finding) -> str:
     source, span = report.source, finding.span
     first, column = source.lines.position(span.start)
     last, end = source.lines.position(span.end)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.values.sums import spelled
-from smem_lsp.engine.report import KernelReport, OccupancyRow, Report
+from smem_lsp.engine.report import FileReport, KernelReport, OccupancyRow
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.terms import TermLayout
@@ -30,22 +30,22 @@ from smem_lsp.source import SourceText, Span
 _MOST_REASONS = 20  # of a kernel
 
 
-def render(report: Report, names: Mapping[str, str]) -> str:
+def render(report: FileReport, names: Mapping[str, str]) -> str:
     """One file's report as the whole object. ``names``: rule name by code."""
     findings, kernels = finding_objects(report, names), kernel_objects(report)
     return document(findings, kernels, function_objects(report), [file_object(report)])
 
 
-def finding_objects(report: Report, names: Mapping[str, str]) -> list[JsonObject]:
+def finding_objects(report: FileReport, names: Mapping[str, str]) -> list[JsonObject]:
     marks = fingerprints(report.findings)
     return [_finding(report, finding, names, mark) for finding, mark in zip(report.findings, marks)]
 
 
-def kernel_objects(report: Report) -> list[JsonObject]:
+def kernel_objects(report: FileReport) -> list[JsonObject]:
     return [kernel_object(report.source, kernel) for kernel in (*report.kernels, *report.rest)]
 
 
-def function_objects(report: Report) -> list[JsonObject]:
+def function_objects(report: FileReport) -> list[JsonObject]:
     """The device functions that touch shared memory."""
     return [
         {
@@ -62,7 +62,7 @@ def function_objects(report: Report) -> list[JsonObject]:
     ]
 
 
-def file_object(report: Report) -> JsonObject:
+def file_object(report: FileReport) -> JsonObject:
     counts = report.statistics
     return {
         "path": report.source.path,
@@ -84,7 +84,7 @@ def _position(source: SourceText, offset: int) -> JsonObject:
     return {"line": line + 1, "column": column + 1}
 
 
-def _finding(report: Report, finding: Finding, names: Mapping[str, str], fingerprint: str) -> JsonObject:
+def _finding(report: FileReport, finding: Finding, names: Mapping[str, str], fingerprint: str) -> JsonObject:
     source = report.source
     return {
         "code": finding.code,

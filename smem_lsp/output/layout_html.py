@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from smem_lsp.allocation.plan import Plan
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.output.layout_words import (
     DYNAMIC,
     TABLE_HEAD,
@@ -43,7 +43,7 @@ _SMALL = 11.0
 _CHART = 380.0
 
 
-def render(report: Report, indices: Sequence[int]) -> str:
+def render(report: FileReport, indices: Sequence[int]) -> str:
     """The page with the maps of the kernels with these indices."""
     rules = StyleRules()
     maps = [memory_map(report, index, in_terms=True) for index in indices]
@@ -132,7 +132,7 @@ def _facts(drawn: MemoryMap, facts: KernelFacts, chosen: Drawing | None) -> str:
 
 def _picture(drawn: MemoryMap, place: int, rules: StyleRules) -> Iterator[str]:
     declared, *others = drawn.worth_drawing
-    sheet = _Sheet(drawn, time_axis(drawn), byte_axis(drawn.worth_drawing), rules)
+    sheet = _LayoutSheet(drawn, time_axis(drawn), byte_axis(drawn.worth_drawing), rules)
     if len(others) > 1:
         rules.alternatives = max(rules.alternatives, len(others))
         yield _switch(drawn, others, place)
@@ -147,7 +147,7 @@ def _picture(drawn: MemoryMap, place: int, rules: StyleRules) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sheet:
+class _LayoutSheet:
     """What all layouts of one kernel are drawn on."""
 
     drawn: MemoryMap
@@ -202,7 +202,7 @@ def _switch(drawn: MemoryMap, others: Sequence[Drawing], place: int) -> str:
     return element("fieldset", {"class": "switch"}, legend, *choices)
 
 
-def _code(sheet: _Sheet) -> Iterator[str]:
+def _code(sheet: _LayoutSheet) -> Iterator[str]:
     """The rows of the time axis with their source lines, and the brackets of loops."""
     parts: list[str] = []
     for row in sheet.time.rows:
@@ -231,7 +231,7 @@ def _code(sheet: _Sheet) -> Iterator[str]:
     yield element("div", {"class": "loops c0"}, *brackets)
 
 
-def _panel(sheet: _Sheet, drawing: Drawing, column: str) -> Iterator[str]:
+def _panel(sheet: _LayoutSheet, drawing: Drawing, column: str) -> Iterator[str]:
     drawn, rules = sheet.drawn, sheet.rules
     title, total = drawing_title(drawing), f"{drawn.bytes_text(drawing.plan.bytes)} B"
     heading = element("h2", {}, element("span", {}, escaped(title)), element("span", {}, total))
@@ -271,7 +271,7 @@ def _apply(drawing: Drawing) -> Iterator[str]:
         yield element("button", attributes, "Apply…")
 
 
-def _ticks(sheet: _Sheet, drawing: Drawing) -> list[tuple[int, str]]:
+def _ticks(sheet: _LayoutSheet, drawing: Drawing) -> list[tuple[int, str]]:
     """Numbers of the byte axis. A wider panel shows more of them, always including those of a narrower one."""
     chosen: dict[int, str] = {}
 
@@ -298,7 +298,7 @@ def _edge(place: float) -> str:
     return " start" if place < 0.08 else " end" if place > 0.92 else ""
 
 
-def _bar(sheet: _Sheet, drawing: Drawing, rectangle: Rectangle, crossings: Sequence[float]) -> str:
+def _bar(sheet: _LayoutSheet, drawing: Drawing, rectangle: Rectangle, crossings: Sequence[float]) -> str:
     drawn, time = sheet.drawn, sheet.time
     top, bottom = time.top(rectangle.first) * _ROW, time.bottom(rectangle.last) * _ROW
     left, right = sheet.scale.at(rectangle.offset) * 100, sheet.scale.at(rectangle.end) * 100
@@ -335,7 +335,7 @@ def _bar(sheet: _Sheet, drawing: Drawing, rectangle: Rectangle, crossings: Seque
 
 
 def _labels(
-    sheet: _Sheet, rectangle: Rectangle, heights: tuple[float, float], crossings: Sequence[float]
+    sheet: _LayoutSheet, rectangle: Rectangle, heights: tuple[float, float], crossings: Sequence[float]
 ) -> str:
     """The name, level and upright: the style sheet shows the one for which the bar is wide enough."""
     name, size = sheet.drawn.names[rectangle.buffer], f"{sheet.drawn.bytes_text(rectangle.size)} B"
@@ -359,7 +359,7 @@ def _labels(
     return "".join(parts)
 
 
-def _barriers(sheet: _Sheet, drawing: Drawing) -> Iterator[str]:
+def _barriers(sheet: _LayoutSheet, drawing: Drawing) -> Iterator[str]:
     for barrier in sheet.drawn.barriers:
         look = "barrier" if barrier.proved else "barrier unproved"
         words = barrier_words(barrier)
@@ -377,7 +377,7 @@ def _barriers(sheet: _Sheet, drawing: Drawing) -> Iterator[str]:
         )
 
 
-def _barrier(sheet: _Sheet, look: str, words: str, line: int, row: int, y: float) -> str:
+def _barrier(sheet: _LayoutSheet, look: str, words: str, line: int, row: int, y: float) -> str:
     attributes = {
         "type": "button",
         "class": f"{look} {sheet.rules.place(top=y)}",
@@ -389,7 +389,7 @@ def _barrier(sheet: _Sheet, look: str, words: str, line: int, row: int, y: float
     return element("button", attributes)
 
 
-def _legend(sheet: _Sheet) -> str:
+def _legend(sheet: _LayoutSheet) -> str:
     """The legend: what the lines in the drawing mean."""
     drawings = sheet.drawn.worth_drawing
     proved = {barrier.proved for barrier in sheet.drawn.barriers}

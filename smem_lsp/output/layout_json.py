@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.output.json_ import kernel_object
 from smem_lsp.output.json_document import JsonObject
 from smem_lsp.output.json_text import dump
 from smem_lsp.output.memory_map import Drawing, MemoryMap, memory_map
 
 
-def render(report: Report, index: int) -> str:
+def render(report: FileReport, index: int) -> str:
     return dump(layout_object(report, index))
 
 
-def layout_object(report: Report, index: int) -> JsonObject:
+def layout_object(report: FileReport, index: int) -> JsonObject:
     """The kernel with this index, its program points in order, and the rectangles of each layout.
 
     A rectangle is a stretch of points at which a buffer holds a value: ``first`` and ``last`` are indices of points,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.output.layout_words import DYNAMIC, drawing_title, headline, occupancy, rectangle_words, remarks
 from smem_lsp.output.map_colours import FILLS, LIGHT, fill, texture
 from smem_lsp.output.map_frame import LINE, MARGIN, SANS, TEXT, MapFrame, frame
@@ -24,7 +24,7 @@ _NARROW = 720.0  # pixels of a picture without layouts
 _LEAST_CHART, _MOST_CHART, _CHART_GAP = 260.0, 420.0, 30.0  # pixels, widths
 
 
-def render(report: Report, index: int) -> str:
+def render(report: FileReport, index: int) -> str:
     """An SVG document with the map of the kernel with this index."""
     drawn = memory_map(report, index, in_terms=True)
     head = [headline(drawn), *(occupancy(row) for row in drawn.report.occupancy)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.output.drawing import DrawnBlock, bars, draw, line_axis, make_scale, mark_axis
 from smem_lsp.output.layout_words import (
     TABLE_HEAD,
@@ -25,7 +25,9 @@ DEFAULT_WIDTH = 100  # columns
 _MAX_BANDS = 40  # more of them are a wall, not a picture
 
 
-def render(report: Report, indices: Sequence[int], style: Style = PLAIN, width: int = DEFAULT_WIDTH) -> str:
+def render(
+    report: FileReport, indices: Sequence[int], style: Style = PLAIN, width: int = DEFAULT_WIDTH
+) -> str:
     """The maps of the kernels with these indices, in at most ``width`` columns where names allow."""
     maps = (memory_map(report, index, in_terms=True) for index in indices)
     return "\n\n".join("\n".join(map(style.line, _kernel(drawn, style, width))) for drawn in maps) + "\n"

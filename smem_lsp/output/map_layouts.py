@@ -14,7 +14,7 @@ from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MapPart:
     """Buffers at the places of ``plan``, with the lives that hold under ``under``."""
 
     facts: KernelFacts
@@ -28,7 +28,7 @@ class MapLayout:
     dynamic shared memory begin; None without any."""
 
     plan: Plan
-    parts: tuple[Part, ...]
+    parts: tuple[MapPart, ...]
     assumes: tuple[str, ...] = ()
     dynamic_at: int | None = None
 
@@ -67,9 +67,9 @@ def with_ranges(facts: KernelFacts, report: KernelReport, found: Sequence[MapLay
 def _alone(facts: KernelFacts, plan: Plan) -> MapLayout:
     candidate = next((each for each in facts.best if each.plan is plan), None)
     if candidate is None:
-        return MapLayout(plan, (Part(facts, plan, facts_in_force(facts)),))
+        return MapLayout(plan, (MapPart(facts, plan, facts_in_force(facts)),))
     return MapLayout(
-        plan, (Part(facts, plan, candidate.facts),), tuple(facts.told(facts.assumptions(candidate)))
+        plan, (MapPart(facts, plan, candidate.facts),), tuple(facts.told(facts.assumptions(candidate)))
     )
 
 

@@ -17,14 +17,14 @@ from smem_lsp.facts.layouts import Layouts
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.terms import passed_in_terms
 from smem_lsp.ir.causes import Cause
-from smem_lsp.ir.host_terms import Sum
 from smem_lsp.ir.nodes import Buffer, Kernel
-from smem_lsp.output.map_layouts import MapLayout, Part, layouts_beside
+from smem_lsp.output.map_layouts import MapLayout, MapPart, layouts_beside
 from smem_lsp.rules.cause_words import on_line
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import checkpoint, listed
 from smem_lsp.source.record import dataclass
 from smem_lsp.terms.polynomial import added, is_nonnegative
+from smem_lsp.terms.symbolic import SymbolicSum
 
 _SAMPLE = 1024  # what a symbol stands for, or a little more
 _STEP = 8
@@ -72,7 +72,7 @@ def term_map(facts: KernelFacts) -> TermMap | None:
     return None
 
 
-def _sums(partition: TermPartition, plans: Sequence[TermPlan]) -> Iterator[Sum]:
+def _sums(partition: TermPartition, plans: Sequence[TermPlan]) -> Iterator[SymbolicSum]:
     for each in partition.ranges:
         yield each.begin
         yield each.size or {}
@@ -112,7 +112,7 @@ class _Sheet:
             at = layout.dynamic_at or 0
             for places in (begins, *(plan.begins for plan in self.plans)):
                 self.write_edges(places, sizes, widths, at)
-            given: Sum = {(): (first.dynamic_at or 0) - at} if at != first.dynamic_at else {}
+            given: SymbolicSum = {(): (first.dynamic_at or 0) - at} if at != first.dynamic_at else {}
             saved[layout.plan.bytes] = spelled(added(less.get(layout.plan.bytes - at, {}), given))
         if self.coincide:
             return None
@@ -121,7 +121,7 @@ class _Sheet:
         base = self.partition.base
         return TermMap(own, base, tuple(layouts), self.texts, saved, self.samples, assumes)
 
-    def sizes(self, kernel: Kernel) -> Mapping[int, Sum | None]:
+    def sizes(self, kernel: Kernel) -> Mapping[int, SymbolicSum | None]:
         """By range; that of the last one is what a plan has found, or what all launches pass; None: nothing says how
         far it reaches."""
         sizes = {each.index: each.size for each in self.partition.ranges}
@@ -150,7 +150,7 @@ class _Sheet:
         self,
         own: KernelFacts,
         plan: Plan,
-        begins: Mapping[int, Sum],
+        begins: Mapping[int, SymbolicSum],
         widths: Mapping[int, int],
         under: Facts,
         doubt: Cause | None = None,
@@ -160,13 +160,17 @@ class _Sheet:
         top = max(offset + widths[at] for at, offset in offsets.items())
         placed = replace(plan, bytes=top, offsets=offsets, lower_bound=0, clique=(), optimal=False)
         assumes = () if doubt is None else (on_line(own.kernel, doubt),)
-        return MapLayout(placed, (Part(own, placed, under),), assumes)
+        return MapLayout(placed, (MapPart(own, placed, under),), assumes)
 
     def write_edges(
-        self, begins: Mapping[int, Sum], sizes: Mapping[int, Sum | None], widths: Mapping[int, int], at: int
+        self,
+        begins: Mapping[int, SymbolicSum],
+        sizes: Mapping[int, SymbolicSum | None],
+        widths: Mapping[int, int],
+        at: int,
     ) -> None:
         """What is printed for the first byte, the end and the bytes of each range, the first one behind ``at``."""
-        before: Sum = {(): at} if at else {}
+        before: SymbolicSum = {(): at} if at else {}
         for index, begin in begins.items():
             start, size = added(before, begin), sizes[index]
             byte = self.sampled(start)
@@ -181,7 +185,7 @@ class _Sheet:
     def write(self, byte: int, text: str) -> None:
         self.coincide = self.coincide or self.texts.setdefault(byte, text) != text
 
-    def sampled(self, total: Sum) -> int:
+    def sampled(self, total: SymbolicSum) -> int:
         found = number_of(total, self.samples)
         assert found is not None
         return found

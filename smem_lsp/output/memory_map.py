@@ -8,29 +8,29 @@ from itertools import combinations
 
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.dataflow.live_sets import live_ranges, live_sets
-from smem_lsp.engine.report import KernelReport, Report
+from smem_lsp.engine.report import FileReport, KernelReport
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
-    Assign,
+    Assignment,
     Barrier,
     BarrierKind,
+    BarrierSite,
     Branch,
     CopyWait,
-    Exchange,
     GlobalAccess,
     Jump,
     Kernel,
     Loop,
     Node,
-    Place,
     Proxy,
     Remote,
+    WarpCollective,
     walk,
 )
 from smem_lsp.output.json_ import buffer_names
-from smem_lsp.output.map_layouts import MapLayout, Part, layouts, with_ranges
+from smem_lsp.output.map_layouts import MapLayout, MapPart, layouts, with_ranges
 from smem_lsp.output.map_terms import TermMap, term_map
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import SourceText
@@ -189,7 +189,7 @@ class MemoryMap:
         return clique if any(r.buffer not in clique for r in drawing.rectangles) else frozenset()
 
 
-def memory_map(report: Report, index: int, *, in_terms: bool = False) -> MemoryMap:
+def memory_map(report: FileReport, index: int, *, in_terms: bool = False) -> MemoryMap:
     """The map of the kernel with this index. ``in_terms``: ranges of which the bytes are known in terms only are drawn,
     too.
 
@@ -283,7 +283,7 @@ def program_points(source: SourceText, report: KernelReport) -> list[Point]:
     places = report.kernel.places
     for node in walk(report.kernel.body):
         line = report.point_lines.get(node.point)
-        if line is None and not isinstance(node, Assign):
+        if line is None and not isinstance(node, Assignment):
             line = places.line(node.line)
         found.append(Point(node.point, line, _kind(node)))
         if isinstance(node, Loop):
@@ -302,7 +302,7 @@ def _lines(points: tuple[Point, ...]) -> dict[int, int]:
     return found
 
 
-def _rectangles(part: Part, lines: Mapping[int, int]) -> Iterator[Rectangle]:
+def _rectangles(part: MapPart, lines: Mapping[int, int]) -> Iterator[Rectangle]:
     sets = live_sets(part.facts.kernel.body, part.under)
     if not sets:
         return
@@ -336,7 +336,7 @@ def _kind(node: Node) -> str:
             return "branch"
         case Jump():
             return node.kind.value
-        case Exchange():
+        case WarpCollective():
             return "exchange"
         case GlobalAccess():
             return "global"
@@ -346,7 +346,7 @@ def _kind(node: Node) -> str:
             return "proxy"
         case Remote():
             return "cluster"
-        case Place():
+        case BarrierSite():
             return "place"
-        case Assign():
+        case Assignment():
             return "assign"

@@ -103,7 +103,7 @@ def _steps(facts: KernelFacts, row: Occupied) -> Iterator[tuple[int, int]]:
 
 def chart(stairs: Stairs, left: float, top: float, width: float) -> Iterator[str]:
     """SVG elements of one chart, ``width`` pixels wide and ``HEIGHT`` high."""
-    placed = _Placed(stairs, left + 30, top + 44, left + width - 8, top + HEIGHT - 26)
+    placed = _PlacedBox(stairs, left + 30, top + 44, left + width - 8, top + HEIGHT - 26)
     yield text_at(left, top + 12, stairs.title, "ink", bold=True)
     yield from _axes(placed)
     path = _outline(placed)
@@ -121,7 +121,7 @@ def chart(stairs: Stairs, left: float, top: float, width: float) -> Iterator[str
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _PlacedBox:
     stairs: Stairs
     left: float
     top: float
@@ -135,7 +135,7 @@ class _Placed:
         return self.bottom - (self.bottom - self.top) * blocks / self.stairs.steps[0][1]
 
 
-def _axes(placed: _Placed) -> Iterator[str]:
+def _axes(placed: _PlacedBox) -> Iterator[str]:
     most = placed.stairs.steps[0][1]
     by = next(each for each in (1, 2, 4, 8, 16) if most // each <= 8)
     for blocks in range(0, most + 1, by):
@@ -152,7 +152,7 @@ def _axes(placed: _Placed) -> Iterator[str]:
         yield text_at(x, placed.bottom + 17, text, "muted", size=SMALL, mono=True, anchor=anchor)
 
 
-def _outline(placed: _Placed) -> str:
+def _outline(placed: _PlacedBox) -> str:
     """The edge of the stairs from left to right."""
     stairs = placed.stairs
     path = f"M{placed.left:.2f} {placed.y(stairs.steps[0][1]):.2f}"
@@ -164,7 +164,7 @@ def _outline(placed: _Placed) -> str:
     return path
 
 
-def _marks(placed: _Placed) -> Iterator[str]:
+def _marks(placed: _PlacedBox) -> Iterator[str]:
     """``merged`` is named over its step, where nothing is; ``you are here`` under it."""
     stairs = placed.stairs
     here = placed.x(stairs.declared[0]), placed.y(stairs.declared[1])

@@ -7,11 +7,22 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from smem_lsp.allocation.plan import Plan
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.engine.rests_on import rests_on
-from smem_lsp.ir.author_facts import Stated
+from smem_lsp.ir.author_facts import Annotations
 from smem_lsp.ir.causes import Opens
-from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Buffer, Jump, Kernel, Loop, Place, Seq
+from smem_lsp.ir.nodes import (
+    Access,
+    Assignment,
+    Barrier,
+    BarrierSite,
+    Branch,
+    Buffer,
+    Jump,
+    Kernel,
+    Loop,
+    Seq,
+)
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
 from smem_lsp.output.json_text import dump
 from smem_lsp.output.map_layouts import facts_in_force
@@ -37,7 +48,7 @@ class Section:
     lines: tuple[str, ...]
 
 
-def render(report: Report, unit: TranslationUnit, indices: Sequence[int]) -> str:
+def render(report: FileReport, unit: TranslationUnit, indices: Sequence[int]) -> str:
     """The sections of the kernels with these indices as text."""
     out: list[str] = []
     for index in indices:
@@ -49,7 +60,7 @@ def render(report: Report, unit: TranslationUnit, indices: Sequence[int]) -> str
     return "\n".join(map(printable, out))
 
 
-def render_json(report: Report, unit: TranslationUnit, indices: Sequence[int]) -> str:
+def render_json(report: FileReport, unit: TranslationUnit, indices: Sequence[int]) -> str:
     """The same as one JSON object with a list of kernels."""
     kernels = [
         {
@@ -67,7 +78,7 @@ def render_json(report: Report, unit: TranslationUnit, indices: Sequence[int]) -
     return dump({"version": 1, "kernels": kernels})
 
 
-def sections(report: Report, unit: TranslationUnit, index: int) -> Iterator[Section]:
+def sections(report: FileReport, unit: TranslationUnit, index: int) -> Iterator[Section]:
     """All intermediate results of one kernel, first to last."""
     facts = report.facts[index]
     function = _function(unit, facts.kernel)
@@ -183,7 +194,7 @@ def _members(facts: KernelFacts) -> Iterator[str]:
             yield _plan(split.kernel, plan)
 
 
-def _unit_lines(report: Report, facts: KernelFacts) -> Iterator[str]:
+def _unit_lines(report: FileReport, facts: KernelFacts) -> Iterator[str]:
     """The files through which the kernel is read, and those of the unit that may hold kernels or launches."""
     for context in facts.kernel.contexts:
         yield " ".join(("read through", context.main, *context.macros))
@@ -213,7 +224,7 @@ def _launches(facts: KernelFacts) -> Iterator[str]:
     yield from facts.bounds_from_indices
 
 
-def _stated_lines(stated: Stated) -> Iterator[str]:
+def _stated_lines(stated: Annotations) -> Iterator[str]:
     """What the author says of the block."""
     for words, sign, axes in (
         ("`assume` states", "==", stated.dims),
@@ -232,7 +243,7 @@ def _region(kernel: Kernel, seq: Seq, depth: int) -> Iterator[str]:
                 yield f"{head} {_access(kernel, node)}  line {kernel.places.line(node.line)}"
             case Barrier():
                 yield f"{head} barrier {node.kind.value}  line {kernel.places.line(node.line)}"
-            case Assign():
+            case Assignment():
                 name = kernel.variables[node.variable] or "a copy"
                 yield f"{head} {name} #{node.variable} = {value_text(kernel, node.value)}"
             case Branch():
@@ -250,7 +261,7 @@ def _region(kernel: Kernel, seq: Seq, depth: int) -> Iterator[str]:
                 yield from _region(kernel, node.body, depth + 1)
             case Jump():
                 yield f"{head} {node.kind.value}  line {kernel.places.line(node.line)}"
-            case Place():
+            case BarrierSite():
                 yield f"{head} a barrier could stand here  line {kernel.places.line(node.line)}"
 
 
@@ -348,7 +359,7 @@ def _unknown(facts: KernelFacts) -> Iterator[str]:
     yield from told_causes(facts.kernel, (each for what in opening for each in facts.kernel.open(what)))
 
 
-def _findings(report: Report, facts: KernelFacts) -> Iterator[str]:
+def _findings(report: FileReport, facts: KernelFacts) -> Iterator[str]:
     """Findings and the verdict, each with what it rests on."""
     found = [finding for finding in report.findings if facts.kernel.span.covers(finding.span)]
     rests = rests_on(facts, found)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from smem_lsp.allocation.stack_events import StackEvent, stack_run
 from smem_lsp.analysis.dataflow.live_sets import live_sets, open_accesses
 from smem_lsp.analysis.dataflow.masks import bits
-from smem_lsp.ir.nodes import Access, Assign, Kernel, Loop, walk
+from smem_lsp.ir.nodes import Access, Assignment, Kernel, Loop, walk
 from smem_lsp.output.map_layouts import facts_in_force
 from smem_lsp.rules.facts import KernelFacts
 
@@ -77,7 +77,7 @@ def _lines(facts: KernelFacts) -> dict[int, int]:
     """The line of every point that has one; the end of a loop is where its statement ends."""
     found: dict[int, int] = {}
     for node in walk(facts.kernel.body):
-        if not isinstance(node, Assign):
+        if not isinstance(node, Assignment):
             found[node.point] = facts.line(node.line)
         if isinstance(node, Loop) and node.span is not None:
             found[node.end_point] = facts.source.line_number(facts.span(node.span).end - 1)

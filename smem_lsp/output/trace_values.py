@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from smem_lsp.analysis.threads.uniformity import Levels, prove_levels
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.symbolic_execution import propagate
-from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Opaque, Sym, Term, Thread
 from smem_lsp.ir.nodes import Access, Kernel, Loop, Node, walk
 from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.source import plural
 from smem_lsp.source.integers import INFIX
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.terms.language import Const, Level, LoopVar, Op, OpaqueTerm, Sym, Term, Thread
 from smem_lsp.unit.instances import find_instances
 
 _MOST_ORIGINS = 6  # of one value
@@ -93,7 +93,7 @@ def _text(kernel: Kernel, term: Term, depth: int = 0) -> str:
             return term.name
         case LoopVar():
             return f"{kernel.variables[term.variable]}#{term.variable}"
-        case Opaque():
+        case OpaqueTerm():
             return f"?{term.serial}"
         case Op():
             parts = [_text(kernel, arg, depth + 1) for arg in term.args]
@@ -119,11 +119,11 @@ def _origins(kernel: Kernel, term: Term, nodes: dict[int, Access | Loop]) -> Ite
         elif isinstance(part, LoopVar):
             name = f"{kernel.variables[part.variable]}#{part.variable}"
             yield f"{name} is changed by the loop at {_line(kernel, nodes.get(part.loop))}"
-        elif isinstance(part, Opaque):
+        elif isinstance(part, OpaqueTerm):
             yield f"?{part.serial} is {_unfollowed(kernel, part, nodes)}"
 
 
-def _unfollowed(kernel: Kernel, part: Opaque, nodes: dict[int, Access | Loop]) -> str:
+def _unfollowed(kernel: Kernel, part: OpaqueTerm, nodes: dict[int, Access | Loop]) -> str:
     if part.access is not None:
         return f"read from shared memory at {_line(kernel, nodes.get(part.access))}"
     return {

@@ -6,21 +6,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from smem_lsp.analysis.decision.model import VerdictKind
-from smem_lsp.engine.report import KernelReport, Report
+from smem_lsp.engine.report import FileReport, KernelReport
 from smem_lsp.facts.stopped import EVERYTHING, Stopped
 from smem_lsp.rules.kernel_verdict import concerns
 from smem_lsp.rules.words import ended
 from smem_lsp.source import plural, printable, printable_path
 
 
-def kinds(report: Report) -> list[str]:
+def kinds(report: FileReport) -> list[str]:
     """Of each kernel with shared memory, each instance and each reading of a header on its own, and of those that were
     not analysed."""
     found = [kernel.verdict.kind.value for kernel in _judged(report)]
     return found + [VerdictKind.UNDECIDED.value for _ in left_out(report)]
 
 
-def lines(report: Report) -> Iterator[str]:
+def lines(report: FileReport) -> Iterator[str]:
     """What is said of each of them, without line ends."""
     kernels = _judged(report)
     times = Counter(map(_label, kernels))
@@ -39,12 +39,12 @@ def lines(report: Report) -> Iterator[str]:
         yield f"{path}:{line} {printable(name)}: shared memory undecided: {parts}{ended(stop.why)}"
 
 
-def _judged(report: Report) -> list[KernelReport]:
+def _judged(report: FileReport) -> list[KernelReport]:
     found = [kernel for kernel in (*report.kernels, *report.rest) if concerns(kernel.kernel)]
     return sorted(found, key=lambda each: each.kernel.line)
 
 
-def left_out(report: Report) -> list[Stopped]:
+def left_out(report: FileReport) -> list[Stopped]:
     """Kernels, instances and contexts that were not analysed."""
     return [stop for stop in report.stopped if stop.what == EVERYTHING or stop.parts]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from smem_lsp.engine.verify import Row, Verified
+from smem_lsp.engine.verify import ComparisonRow, Verified
 from smem_lsp.output.json_document import JsonObject
 from smem_lsp.output.json_text import dump
 from smem_lsp.output.version import TOOL, VERSION
@@ -42,7 +42,7 @@ def _rewrite(each: Verified) -> JsonObject:
     }
 
 
-def _row(row: Row) -> JsonObject:
+def _row(row: ComparisonRow) -> JsonObject:
     return {
         "kernel": row.kernel,
         "arch": row.arch,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from smem_lsp.engine.verify import Row, State, Verified
+from smem_lsp.engine.verify import ComparisonRow, CompiledKernel, Verified
 from smem_lsp.output.style import PLAIN, Style, width
 from smem_lsp.source import plural, printable_path
 
@@ -32,14 +32,14 @@ def _lines(each: Verified, path: str, style: Style) -> Iterator[str]:
         yield f"  broken: {problem}"
 
 
-def _cells(row: Row, style: Style) -> tuple[str, ...]:
+def _cells(row: ComparisonRow, style: Style) -> tuple[str, ...]:
     numbers = [
         _change(before, after, style) for before, after in zip(_numbers(row.before), _numbers(row.after))
     ]
     return row.kernel, row.arch, *numbers, "kept" if row.problem is None else f"broken: {row.problem}"
 
 
-def _numbers(state: State | None) -> tuple[str, ...]:
+def _numbers(state: CompiledKernel | None) -> tuple[str, ...]:
     if state is None:
         return ("-",) * 4
     blocks = "?" if state.blocks is None else str(state.blocks)

@@ -14,10 +14,10 @@ from smem_lsp.ir.nodes import (
     Barrier,
     BarrierKind,
     Branch,
-    Exchange,
     Loop,
     Region,
     Seq,
+    WarpCollective,
     placed,
     walk,
 )
@@ -74,18 +74,20 @@ def _reasons(facts: KernelFacts, under: Facts, earlier: Access, later: Access) -
             between = loop in containers and (node.point > earlier.point or node.point < later.point)
         else:
             between = earlier.point < node.point < later.point
-        if between and isinstance(node, (Barrier, Exchange)):
+        if between and isinstance(node, (Barrier, WarpCollective)):
             skipped = next((each for each in containers if each not in one or each not in other), None)
             yield _no_barrier(facts, node, under, skipped)
     if not back:
         yield from _fences(facts, facts.line(earlier.line), facts.line(later.line))
 
 
-def _no_barrier(facts: KernelFacts, node: Barrier | Exchange, under: Facts, skipped: Region | None) -> str:
+def _no_barrier(
+    facts: KernelFacts, node: Barrier | WarpCollective, under: Facts, skipped: Region | None
+) -> str:
     """``skipped``: what stands around it, but not around both accesses."""
     spelling = node.spelling.split("(")[0].strip().rstrip(";") or "the barrier"
     what = f"{spelling} at line {facts.line(node.line)}"
-    if isinstance(node, Exchange):
+    if isinstance(node, WarpCollective):
         return f"{what} orders no memory"
     if node.kind is BarrierKind.WARP:
         return f"{what} orders the lanes of a warp only"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
-from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Name, walk
+from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, BufferAlias, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.words import Words, said
 from smem_lsp.source.regex import regex
@@ -42,7 +42,7 @@ def name_of(facts: KernelFacts, access: Access) -> str:
     return buffer.name
 
 
-def reference_of(facts: KernelFacts, access: Access) -> Name | None:
+def reference_of(facts: KernelFacts, access: Access) -> BufferAlias | None:
     """The reference to a part of a buffer that an access goes by."""
     name = facts.kernel.names[access.name] if access.name >= 0 else None
     return name if name is not None and name.site is not None else None

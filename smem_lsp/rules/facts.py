@@ -14,19 +14,19 @@ from smem_lsp.analysis.decision.mispaired import Mispaired
 from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
 from smem_lsp.analysis.hazards.model import Hazards, MissingLane, Overrun, ProxyHazard, Race
 from smem_lsp.analysis.hazards.redundant_barriers import Redundant
-from smem_lsp.analysis.host.survey import HostCode
+from smem_lsp.analysis.host.survey import HostResources
 from smem_lsp.analysis.occupancy import occupancy, shared_for_one_more_block, shared_until_one_less
 from smem_lsp.analysis.repairs.barrier_hoisting import Hoist
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarriers
 from smem_lsp.analysis.storage.dynamic_need import Need
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.block_shape import BlockShape, Ground
+from smem_lsp.analysis.values.block_shape import BlockAssumption, BlockShape
 from smem_lsp.config import Config
 from smem_lsp.facts.attempts import LIMITS, Limits
 from smem_lsp.facts.caller_reuse import CallerReuse
 from smem_lsp.facts.kernel_analysis import KernelAnalysis
-from smem_lsp.facts.layouts import Candidate, Layouts
+from smem_lsp.facts.layouts import LayoutCandidate, Layouts
 from smem_lsp.facts.occupied import Bound, Occupied
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.stopped import Stopped
@@ -227,7 +227,7 @@ class KernelFacts:
         return self.analysis.declared if self.instead is None else self.instead.declared
 
     @property
-    def best(self) -> tuple[Candidate, ...]:
+    def best(self) -> tuple[LayoutCandidate, ...]:
         """The best plans, rising in added barriers."""
         return self.analysis.best if self.instead is None else self.instead.best
 
@@ -304,7 +304,7 @@ class KernelFacts:
         """The same kernel with the ranges of a buffer in its place."""
         return replace(self, kernel=divided.partition.applied(self.kernel), instead=divided.layouts)
 
-    def assumptions(self, candidate: Candidate, *, of_instance: bool = True) -> tuple[Words, ...]:
+    def assumptions(self, candidate: LayoutCandidate, *, of_instance: bool = True) -> tuple[Words, ...]:
         """What a plan rests on, in words for titles. ``of_instance``: that it was checked for one, too."""
         kernel = self.kernel
         found = cause_words.causes(kernel.open(Opens.ANYTHING))
@@ -338,7 +338,7 @@ class KernelFacts:
             return ()
         return (said("assumes ", ground.block(self.kernel, self.shape)),)
 
-    def ground(self, shown: Race | Overrun | MissingLane | ProxyHazard | Miscount) -> Ground:
+    def ground(self, shown: Race | Overrun | MissingLane | ProxyHazard | Miscount) -> BlockAssumption:
         """The blocks for which it is shown."""
         return self.analysis.ground(shown)
 
@@ -419,5 +419,5 @@ class FileFacts:
     unread: tuple[tuple[Span, str, str | None], ...]  # (where, why, kernel)
     suppressions: Suppressions
     stopped: tuple[Stopped, ...] = ()
-    host: HostCode | None = None
+    host: HostResources | None = None
     effort: str = "normal"

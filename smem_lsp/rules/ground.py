@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.analysis.decision.size_sets import SizeCondition
-from smem_lsp.analysis.values.block_shape import BlockShape, Ground
-from smem_lsp.ir.nodes import Context, Dims, Kernel
+from smem_lsp.analysis.values.block_shape import BlockAssumption, BlockShape
+from smem_lsp.ir.nodes import Dims, HeaderContext, Kernel
 from smem_lsp.rules.decision_words import when
 from smem_lsp.rules.model import Severity
 from smem_lsp.rules.words import LaunchPlace, Words, listed_words, said
@@ -30,7 +30,7 @@ class Grade:
 
 def graded(
     kernel: Kernel,
-    ground: Ground,
+    ground: BlockAssumption,
     severity: Severity,
     *,
     likely: bool = False,
@@ -52,7 +52,7 @@ def graded(
     return Grade(max(severity, most), "proved" if proved else "likely", words)
 
 
-def condition(kernel: Kernel, ground: Ground) -> Words:
+def condition(kernel: Kernel, ground: BlockAssumption) -> Words:
     """``, with the 256×1×1 block of line 40``, ``, for every block of more than 32 threads in x``, or ``, when the
     block is 32×8``."""
     if ground.named:
@@ -64,7 +64,7 @@ def condition(kernel: Kernel, ground: Ground) -> Words:
     return Words()
 
 
-def _more_than(ground: Ground) -> str:
+def _more_than(ground: BlockAssumption) -> str:
     threads = ground.above or 0
     axis = "" if ground.rows else " in x"
     if threads == ground.warp - 1:
@@ -72,13 +72,13 @@ def _more_than(ground: Ground) -> str:
     return f"more than {threads} thread{'' if threads == 1 else 's'}{axis}"
 
 
-def _limits(ground: Ground) -> str:
+def _limits(ground: BlockAssumption) -> str:
     if ground.rows:
         return ", in rows of whole warps"
     return ", in whole warps" if ground.whole_warps else ""
 
 
-def blocks(kernel: Kernel, ground: Ground) -> Words:
+def blocks(kernel: Kernel, ground: BlockAssumption) -> Words:
     """``the 256×1×1 block of line 40``; of several that are named, those for which it holds."""
     shapes = list(ground.named)
     if len(shapes) > 1 and ground.all_named:
@@ -122,7 +122,7 @@ def launch_place(kernel: Kernel, dims: Dims) -> Words:
     return said("a launch") if site is None else said(LaunchPlace.of(kernel, site))
 
 
-def through(contexts: Sequence[Context]) -> str:
+def through(contexts: Sequence[HeaderContext]) -> str:
     """``through a.cu``, ``through a.cu and 2 other files``: where others include the header, too."""
     first, *others = dict.fromkeys(each.main for each in contexts)
     return f"through {first}" + (f" and {plural(len(others), 'other file')}" if others else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smem_lsp.analysis.host.api import ALLOCATION, EVENT, GRAPH, GRAPH_EXEC, POOL, STREAM
-from smem_lsp.analysis.host.model import Leak, Misorder, Statement, Tokens, Touch
+from smem_lsp.analysis.host.model import HostTouch, Leak, Misorder, Statement, Tokens
 from smem_lsp.rules.facts import FileFacts
 from smem_lsp.rules.model import ChangeHost, HostCall, Remedy
 from smem_lsp.source import Span
@@ -76,7 +76,7 @@ def releasing(facts: FileFacts, function: Function, leak: Leak) -> Remedy | None
     return ChangeHost(-1, title, tuple(each for each in calls if each is not None))
 
 
-def waiting(facts: FileFacts, function: Function, touch: Touch) -> Remedy | None:
+def waiting(facts: FileFacts, function: Function, touch: HostTouch) -> Remedy | None:
     """Let the host wait before it touches the memory."""
     assert facts.host is not None
     runtime = facts.host.dialect.runtime_api[0]

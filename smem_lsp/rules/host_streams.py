@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smem_lsp.analysis.host.model import Token
-from smem_lsp.analysis.host.survey import HostCode
+from smem_lsp.analysis.host.survey import HostResources
 from smem_lsp.source import Span, plural
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function
@@ -32,7 +32,7 @@ class Stream:
         return tuple(f"{line:>{width}}  {_SIGNS[token.kind]} {token.what}" for line, token in self.tokens)
 
 
-def streams_of(host: HostCode, function: Function) -> tuple[Stream, ...]:
+def streams_of(host: HostResources, function: Function) -> tuple[Stream, ...]:
     """The streams of a host function that anything happens in."""
     source = host.unit.source
     return tuple(
@@ -45,7 +45,7 @@ def streams_of(host: HostCode, function: Function) -> tuple[Stream, ...]:
     )
 
 
-def streams_named(host: HostCode, name: str) -> tuple[Stream, ...] | None:
+def streams_named(host: HostResources, name: str) -> tuple[Stream, ...] | None:
     """The streams of the host function of that name; None: there is none, or it is a kernel."""
     last = name.rpartition("::")[2]
     found = [function for function in host.unit.functions if function.name == last]
@@ -54,7 +54,7 @@ def streams_named(host: HostCode, name: str) -> tuple[Stream, ...] | None:
     return streams_of(host, found[0])
 
 
-def stream_at(host: HostCode, word: Span) -> Stream | None:
+def stream_at(host: HostResources, word: Span) -> Stream | None:
     """The stream that a name of a host function means."""
     name = host.unit.source.slice(word)
     function = host.around(word.start)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
+from smem_lsp.analysis.decision.model import Decision, PairVerdict, Undecided, Verdict, VerdictKind
 from smem_lsp.analysis.decision.reasons import Assumption, Reason, ReasonKind
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.hazards.replayed import not_shown
@@ -16,9 +16,9 @@ from smem_lsp.ir.nodes import (
     MORE_CONTEXTS,
     Barrier,
     Dims,
-    Exchange,
     Kernel,
     LaunchSite,
+    WarpCollective,
 )
 from smem_lsp.rules import cause_words, ground, racing
 from smem_lsp.rules.decision_words import assumed, why
@@ -163,7 +163,7 @@ def surely_race_free(facts: KernelFacts) -> bool:
         or kernel.helper_bytes
     ):
         return False
-    if kernel.open(Opens.ASSUMED) or any(_missing(facts, Exchange)):
+    if kernel.open(Opens.ASSUMED) or any(_missing(facts, WarpCollective)):
         return False
     found = kernel_verdict(facts)
     return found.kind is VerdictKind.RACE_FREE and found.pairs > 0
@@ -247,7 +247,7 @@ def _missed(facts: KernelFacts) -> Iterator[StatedReason]:
         yield StatedReason(line, _MISSED)
 
 
-def _missing(facts: KernelFacts, kind: type[Barrier | Exchange]) -> Iterator[int]:
+def _missing(facts: KernelFacts, kind: type[Barrier | WarpCollective]) -> Iterator[int]:
     """The lines of operations of a warp to which not all lanes of their mask come."""
     found = {each.node.point: each.node for each in facts.hazards.missing_lanes}
     yield from (facts.line(node.line) for node in found.values() if isinstance(node, kind))
@@ -266,7 +266,7 @@ def _reason(facts: KernelFacts, decision: Decision, *, named: bool) -> Undecided
     reason = decision.why
     if reason is None and not racing.followed(facts):
         reason = Reason(ReasonKind.NOT_FOLLOWED)
-    elif reason is None and decision.answer is Answer.LIKELY:
+    elif reason is None and decision.answer is PairVerdict.LIKELY:
         reason = Reason(ReasonKind.DATA)
     elif reason is None and not facts.kernel.dialect.nvidia:
         reason = Reason(ReasonKind.IN_STEP)
@@ -334,7 +334,7 @@ def _assumed(facts: KernelFacts, verdicts: Sequence[Verdict]) -> Iterator[str]:
         taken = facts.kernel.open(Opens.ASSUMED)
         last = sorted(taken, key=lambda each: each.kind is CauseKind.UNDECLARED)
         yield from (cause_words.told(facts.kernel, each) for each in last)
-    for line in _missing(facts, Exchange):  # it orders nothing, but what it gives may decide
+    for line in _missing(facts, WarpCollective):  # it orders nothing, but what it gives may decide
         yield f"all lanes that its mask names come to line {line}"
     unwrapped = analysis.launched_flow.values.unwrapped()
     if unwrapped:

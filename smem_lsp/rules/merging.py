@@ -8,7 +8,7 @@ from dataclasses import replace
 from smem_lsp.allocation.overlaps import Overlaps
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.dataflow.conflicts import pair
-from smem_lsp.facts.layouts import Candidate
+from smem_lsp.facts.layouts import LayoutCandidate
 from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import Access, Barrier, Buffer, walk
 from smem_lsp.rules.elements import named, shares_its_name
@@ -19,7 +19,7 @@ from smem_lsp.source.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class OccupancyStep:
     """Resident blocks/SM on one target, before and after."""
 
     row: Occupied
@@ -48,13 +48,15 @@ class Step:
         return f"{self.before} → {most}{self.after} {launch}"
 
 
-def best_step(facts: KernelFacts, before: int, after: int) -> Step | None:
+def best_step(facts: KernelFacts, before: int, after: int) -> OccupancyStep | None:
     """The target that gains resident blocks, or the first one; None when the threads are not known. Bytes."""
-    steps = [Step(row, facts.blocks(row, before), facts.blocks(row, after)) for row in facts.occupied]
+    steps = [
+        OccupancyStep(row, facts.blocks(row, before), facts.blocks(row, after)) for row in facts.occupied
+    ]
     return next((step for step in steps if step.after > step.before), steps[0] if steps else None)
 
 
-def step_of_ranges(facts: KernelFacts, saved: int, without: int = 0) -> Step | None:
+def step_of_ranges(facts: KernelFacts, saved: int, without: int = 0) -> OccupancyStep | None:
     """The first target that gains resident blocks when every launch passes ``saved`` bytes fewer, over what ``without``
     bytes fewer give it."""
     static = facts.static_bytes
@@ -63,7 +65,7 @@ def step_of_ranges(facts: KernelFacts, saved: int, without: int = 0) -> Step | N
             continue
         less, before = (replace(row, dynamic_bytes=row.dynamic_bytes - each) for each in (saved, without))
         if facts.blocks(less, static) > facts.blocks(before, static):
-            return Step(row, facts.blocks(row, static), facts.blocks(less, static))
+            return OccupancyStep(row, facts.blocks(row, static), facts.blocks(less, static))
     return None
 
 
@@ -90,7 +92,7 @@ def partners(facts: KernelFacts, plan: Plan, buffer: Buffer, among: Iterable[Buf
     return [b for b in among if b.index != buffer.index and overlap(facts, plan, buffer.index, b.index)]
 
 
-def why_free(facts: KernelFacts, candidate: Candidate, buffer: Buffer, others: list[Buffer]) -> Words:
+def why_free(facts: KernelFacts, candidate: LayoutCandidate, buffer: Buffer, others: list[Buffer]) -> Words:
     """Why ``buffer`` may use the bytes of ``others``, in words."""
     if all(pair(buffer.index, other.index) in candidate.conflicts.equal for other in others):
         return said("each thread uses only its own elements")
@@ -127,7 +129,7 @@ def titled(facts: KernelFacts, buffers: Iterable[Buffer]) -> str:
     )
 
 
-def headline(facts: KernelFacts, candidate: Candidate, merged: list[Buffer]) -> Words:
+def headline(facts: KernelFacts, candidate: LayoutCandidate, merged: list[Buffer]) -> Words:
     """ "`Cs` can reuse `As`, `Bs`"."""
     last = merged[-1]
     others = partners(facts, candidate.plan, last, merged)
@@ -136,7 +138,7 @@ def headline(facts: KernelFacts, candidate: Candidate, merged: list[Buffer]) -> 
     return said(named(facts, [last]), " can reuse ", named(facts, others), more)
 
 
-def reason(facts: KernelFacts, candidate: Candidate, merged: list[Buffer]) -> Words:
+def reason(facts: KernelFacts, candidate: LayoutCandidate, merged: list[Buffer]) -> Words:
     """ "dead after the barrier at line 24": it stands behind the numbers, which matter more."""
     others = partners(facts, candidate.plan, merged[-1], merged)
     return why_free(facts, candidate, merged[-1], others)
@@ -150,7 +152,9 @@ def _others(buffer: Buffer, others: Sequence[Buffer]) -> str:
     return ", ".join(filter(None, told))
 
 
-def related_notes(candidate: Candidate, merged: list[Buffer], facts: KernelFacts) -> tuple[Note[Stand], ...]:
+def related_notes(
+    candidate: LayoutCandidate, merged: list[Buffer], facts: KernelFacts
+) -> tuple[Note[Stand], ...]:
     """The other merged buffers, and with whom each would share."""
     return tuple(
         Note(
@@ -161,7 +165,7 @@ def related_notes(candidate: Candidate, merged: list[Buffer], facts: KernelFacts
     )
 
 
-def data_of(facts: KernelFacts, plan: Plan, step: Step | None) -> dict[str, DataValue]:
+def data_of(facts: KernelFacts, plan: Plan, step: OccupancyStep | None) -> dict[str, DataValue]:
     """The numbers behind the message."""
     assert facts.declared is not None
     before, after = facts.total(facts.declared.bytes), facts.total(plan.bytes)
@@ -176,7 +180,7 @@ def data_of(facts: KernelFacts, plan: Plan, step: Step | None) -> dict[str, Data
     }
 
 
-def data_of_ranges(before: int, plan: Plan, after: int, step: Step | None) -> dict[str, DataValue]:
+def data_of_ranges(before: int, plan: Plan, after: int, step: OccupancyStep | None) -> dict[str, DataValue]:
     """The same for a part of the kernel's bytes that goes from ``before`` to ``after``."""
     return {
         "bytes_before": before,
@@ -189,5 +193,5 @@ def data_of_ranges(before: int, plan: Plan, after: int, step: Step | None) -> di
     }
 
 
-def assumption_words(facts: KernelFacts, candidate: Candidate) -> Words:
+def assumption_words(facts: KernelFacts, candidate: LayoutCandidate) -> Words:
     return said(*(said("; ", words) for words in facts.assumptions(candidate)))

@@ -18,7 +18,7 @@ from smem_lsp.source.record import dataclass
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    from smem_lsp.facts.layouts import Candidate
+    from smem_lsp.facts.layouts import LayoutCandidate
     from smem_lsp.ir.nodes import Kernel
     from smem_lsp.rules.facts import FileFacts, KernelFacts
     from smem_lsp.rules.suppressions import Suppression
@@ -99,7 +99,7 @@ class Remedy:
 class MergeBuffers(Remedy):
     """Lay the kernel's buffers out as ``candidate`` says. ``waits``: after one more wait for its copies."""
 
-    candidate: Candidate
+    candidate: LayoutCandidate
     benefit: str  # for the title: "5 → 7 blocks/SM (sm_90, 256 threads, 40 registers)"
     waits: bool = False
 

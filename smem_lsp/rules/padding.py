@@ -10,7 +10,7 @@ from smem_lsp.analysis.banks.rows import row_length
 from smem_lsp.facts.occupied import Occupied
 from smem_lsp.ir.nodes import AddressSpace, Buffer
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.merging import Step
+from smem_lsp.rules.merging import OccupancyStep
 from smem_lsp.source.digits import whole_number
 from smem_lsp.source.regex import regex
 from smem_lsp.targets.every import WARP_SIZE
@@ -73,7 +73,7 @@ def _lost(facts: KernelFacts, buffer: Buffer, pad: int, rows: Sequence[Occupied]
     if after > facts.static_limit >= facts.static_bytes:
         return f"{after:,} B are more than ptxas accepts"
     for row in rows:
-        step = Step(row, facts.blocks(row, facts.static_bytes), facts.blocks(row, after))
+        step = OccupancyStep(row, facts.blocks(row, facts.static_bytes), facts.blocks(row, after))
         if step.after < step.before:
             return step.words()
     return None

@@ -8,7 +8,7 @@ from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
 from smem_lsp.ir.causes import Opens
-from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Loop, Place, walk
+from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, BarrierSite, Loop, walk
 from smem_lsp.rules.decision_words import bare
 from smem_lsp.rules.elements import element, named, purpose_of, reference_of
 from smem_lsp.rules.facts import KernelFacts
@@ -35,7 +35,7 @@ def findings(facts: KernelFacts, code: str, severity: Severity) -> Iterator[Kern
     """The races of a kernel that the rule ``code`` reports, one for each gap where a barrier is missing."""
     if not followed(facts):
         return
-    # the condition of a loop is read in front of it and behind each turn: one text
+    # the condition of a loop is read in front of it and behind each iteration: one text
     told = set[tuple[object, int]]()
     for gap in facts.missing_barriers.across:
         checkpoint()
@@ -193,9 +193,11 @@ def _advice(facts: KernelFacts, gap: MissingBarrier, race: Race) -> Words:
     return said("put one before line ", place.line)
 
 
-def place_of(facts: KernelFacts, point: int | None) -> Place | None:
+def place_of(facts: KernelFacts, point: int | None) -> BarrierSite | None:
     """The place with that point."""
-    nodes = (node for node in walk(facts.kernel.body) if isinstance(node, Place) and node.point == point)
+    nodes = (
+        node for node in walk(facts.kernel.body) if isinstance(node, BarrierSite) and node.point == point
+    )
     return next(nodes, None)
 
 

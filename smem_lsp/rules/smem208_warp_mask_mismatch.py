@@ -51,7 +51,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.ir.nodes import Barrier, Exchange, walk
+from smem_lsp.ir.nodes import Barrier, WarpCollective, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import Finding, KernelFinding, Severity, kernel_rule
@@ -62,7 +62,9 @@ from smem_lsp.rules.words import said
 def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
     if not racing.followed(facts):
         return
-    nodes = {node.point: node for node in walk(facts.kernel.body) if isinstance(node, Barrier | Exchange)}
+    nodes = {
+        node.point: node for node in walk(facts.kernel.body) if isinstance(node, Barrier | WarpCollective)
+    }
     for missing in facts.hazards.missing_lanes:
         node = nodes[missing.node.point]
         if node.span is None:

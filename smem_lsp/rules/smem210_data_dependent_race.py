@@ -73,8 +73,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from smem_lsp.analysis.decision.model import Answer, Decision
-from smem_lsp.analysis.values.block_shape import BlockShape, Ground
+from smem_lsp.analysis.decision.model import Decision, PairVerdict
+from smem_lsp.analysis.values.block_shape import BlockAssumption, BlockShape
 from smem_lsp.facts.data_dependence import Decides
 from smem_lsp.ir.nodes import Access, AccessKind, walk
 from smem_lsp.rules import ground, racing
@@ -99,7 +99,7 @@ def RULE(facts: KernelFacts) -> Iterator[KernelFinding]:
         checkpoint()
         yield _finding(facts, decisions, _message, _ground(facts, decisions))
     for decisions in _by_buffer(facts.analysis.called_again):
-        yield _finding(facts, decisions, _again, Ground())
+        yield _finding(facts, decisions, _again, BlockAssumption())
 
 
 def _by_cause(facts: KernelFacts, decides: Mapping[int, Decides]) -> Iterator[list[Decision]]:
@@ -117,7 +117,7 @@ def _by_cause(facts: KernelFacts, decides: Mapping[int, Decides]) -> Iterator[li
         accesses = (each.first, each.second)
         deciding = [access for access in accesses if access.point in decides] or accesses
         statements = frozenset((access.line, access.span) for access in deciding)
-        key = each.first.buffer, statements, each.answer is Answer.SIZES
+        key = each.first.buffer, statements, each.answer is PairVerdict.SIZES
         causes.setdefault(key, []).append(each)
     yield from causes.values()
 
@@ -131,9 +131,9 @@ def _by_buffer(decisions: Sequence[Decision]) -> Iterator[list[Decision]]:
 def _rests_on_values(decision: Decision) -> bool:
     """Do data decide, be it data of no special kind that make a race which no block is named for, or parameters that
     have ordinary values, or a call that is presumed to order nothing?"""
-    if decision.answer is Answer.SIZES:
+    if decision.answer is PairVerdict.SIZES:
         return decision.witness is not None
-    return decision.answer in (Answer.DATA, Answer.LIKELY, Answer.PRESUMED)
+    return decision.answer in (PairVerdict.DATA, PairVerdict.LIKELY, PairVerdict.PRESUMED)
 
 
 def _pair(decision: Decision) -> tuple[int, int]:
@@ -144,7 +144,7 @@ def _finding(
     facts: KernelFacts,
     decisions: Sequence[Decision],
     message: Callable[[KernelFacts, Decision, Access, Access], Words],
-    of: Ground,
+    of: BlockAssumption,
 ) -> KernelFinding:
     decision, places = decisions[0], _present(facts, decisions)
     first, second = (places[point] for point in _pair(decision))
@@ -203,7 +203,7 @@ def _message(facts: KernelFacts, decision: Decision, first: Access, second: Acce
     if decision.calls:
         under = f", {when(decision.condition)}" if decision.condition is not None else ""
         return words + f" unless {_calls(decision.calls)} a barrier{under}"
-    if decision.answer is Answer.SIZES and decision.witness is not None:
+    if decision.answer is PairVerdict.SIZES and decision.witness is not None:
         values = [
             f"{name} = {number}" for name, number in sorted(decision.witness.sizes.items()) if "." not in name
         ]
@@ -226,7 +226,7 @@ def _calls(names: Sequence[str]) -> str:
     return " or ".join(f"`{name}()`" for name in names) + " holds"
 
 
-def _ground(facts: KernelFacts, decisions: Sequence[Decision]) -> Ground:
+def _ground(facts: KernelFacts, decisions: Sequence[Decision]) -> BlockAssumption:
     """The named blocks under which data decide."""
     wanted = set(map(_pair, decisions))
     verdicts = facts.analysis.verdicts
@@ -236,7 +236,7 @@ def _ground(facts: KernelFacts, decisions: Sequence[Decision]) -> Ground:
         for shape in verdict.blocks
         if any(_rests_on_values(each) and _pair(each) in wanted for each in verdict.decisions)
     ]
-    return Ground(tuple(named), len(named) == len(verdicts))
+    return BlockAssumption(tuple(named), len(named) == len(verdicts))
 
 
 def _numbers(decision: Decision) -> dict[str, DataValue]:

@@ -47,11 +47,11 @@ __global__ void k(const float* in, float* out) {
 
 ## Fix
 
-The quick fix turns the arrays that are not the largest into references to its bytes, or lays all of them out in one
-array of bytes, with a comment and, where the sizes need it, a `static_assert`; nothing else in the kernel changes.
+The quick fix iterations the arrays that are not the largest into references to its bytes, or lays all of them out in
+one array of bytes, with a comment and, where the sizes need it, a `static_assert`; nothing else in the kernel changes.
 `--fix` applies it when `--select SMEM301` asks for that. Safe when every access is resolved and every barrier proved;
-unsafe when the plan rests on a block size that the launch only suggests (the title says so). The layout is checked by
-a second, independent validator before anyone sees it.
+unsafe when the plan rests on a block size that the launch only suggests (the title says so). The layout is checked by a
+second, independent validator before anyone sees it.
 
 ## Limits
 
@@ -76,7 +76,7 @@ from smem_lsp.facts.layouts import WORTH_SAYING
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import (
-    Step,
+    OccupancyStep,
     assumption_words,
     best_step,
     crosses_limit,
@@ -146,7 +146,7 @@ def _merge(facts: KernelFacts) -> Iterator[KernelFinding]:
     )
 
 
-def _weigh(facts: KernelFacts, before: int, after: int) -> tuple[str, Severity, Step | None] | None:
+def _weigh(facts: KernelFacts, before: int, after: int) -> tuple[str, Severity, OccupancyStep | None] | None:
     """The bytes and what they buy, in words; the severity; the step. None: not worth saying."""
     step = best_step(facts, before, after)
     gains = step is not None and step.after > step.before

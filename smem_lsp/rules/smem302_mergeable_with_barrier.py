@@ -63,10 +63,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.allocation.plan import Plan
-from smem_lsp.facts.layouts import Candidate
+from smem_lsp.facts.layouts import LayoutCandidate
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.merging import (
-    Step,
+    OccupancyStep,
     assumption_words,
     best_step,
     crosses_limit,
@@ -155,7 +155,7 @@ def _merge(facts: KernelFacts) -> Iterator[KernelFinding]:
         message += f", within the {facts.static_limit:,} B that ptxas accepts"
     gains = step is not None and step.after > step.before
     if step is not None and gains:
-        from_declared = Step(step.row, facts.blocks(step.row, before), step.after)
+        from_declared = OccupancyStep(step.row, facts.blocks(step.row, before), step.after)
         message += _blocks_gained(step, from_declared)
         step = from_declared
     known = step is not None and step.row.registers is not None
@@ -187,13 +187,15 @@ def _added(plan: Plan, *, waits: bool) -> str:
     return f"{added}, {plan.cost} executions per block" if plan.cost > count else added
 
 
-def _blocks_gained(step: Step, from_declared: Step) -> str:
+def _blocks_gained(step: OccupancyStep, from_declared: OccupancyStep) -> str:
     """The blocks gained over the declared layout; ``step``: over the plan without added barriers."""
     gained = f", {from_declared.words()}"
     return gained if from_declared.before == step.before else f"{gained} ({step.before} without)"
 
 
-def _first_that_gains(facts: KernelFacts, without: int) -> tuple[Candidate, Step | None, bool] | None:
+def _first_that_gains(
+    facts: KernelFacts, without: int
+) -> tuple[LayoutCandidate, OccupancyStep | None, bool] | None:
     """The cheapest point of the curve that beats the plan without added barriers in blocks or limits."""
     for candidate in facts.best:
         if not candidate.plan.barriers:

@@ -56,7 +56,7 @@ from smem_lsp.allocation.plan import Item
 from smem_lsp.facts.layouts import WORTH_SAYING
 from smem_lsp.ir.nodes import Buffer
 from smem_lsp.rules.facts import KernelFacts
-from smem_lsp.rules.merging import Step, best_step, names
+from smem_lsp.rules.merging import OccupancyStep, best_step, names
 from smem_lsp.rules.model import Finding, KernelFinding, Note, ReorderDeclarations, Severity, kernel_rule
 
 
@@ -104,7 +104,7 @@ def _by_alignment(facts: KernelFacts, buffers: Sequence[Buffer]) -> list[Buffer]
     return sorted(buffers, key=lambda buffer: -max(buffer.align or 1, needed[buffer.index]))
 
 
-def _message(before: int, after: int, ordered: Sequence[Buffer], gained: Step | None) -> str:
+def _message(before: int, after: int, ordered: Sequence[Buffer], gained: OccupancyStep | None) -> str:
     message = f"{before - after:,} B between buffers are lost to alignment: {before:,} → {after:,} B when declared in "
     message += f"the order {names(ordered)}"
     return message if gained is None else f"{message}, {gained.words()}"

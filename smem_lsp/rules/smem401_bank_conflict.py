@@ -59,7 +59,7 @@ from math import gcd
 
 from smem_lsp.analysis.banks.conflicts import BankConflict
 from smem_lsp.analysis.banks.padding_and_swizzle import LayoutChange
-from smem_lsp.analysis.values.block_shape import Ground
+from smem_lsp.analysis.values.block_shape import BlockAssumption
 from smem_lsp.ir.nodes import Access, Buffer, walk
 from smem_lsp.ir.places import At
 from smem_lsp.rules.elements import named, shares_its_name
@@ -109,7 +109,7 @@ def _finding(facts: KernelFacts, span: At, found: BankConflict, others: Sequence
     if facts.shape is not None:
         message += said(", with ", block(kernel, facts.shape))
     elif not found.at_least:  # lanes in a row
-        message += condition(kernel, Ground(above=WARP_SIZE - 1))
+        message += condition(kernel, BlockAssumption(above=WARP_SIZE - 1))
     return Finding(
         "SMEM401",
         message,

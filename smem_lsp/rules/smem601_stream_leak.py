@@ -3,7 +3,7 @@
 ## Why
 
 Each of them holds memory of the driver and of the device until it is destroyed, or the process ends. A function that
-returns early, or makes one in each turn of a loop, loses some with every call.
+returns early, or makes one in each iteration of a loop, loses some with every call.
 
 ## Example
 
@@ -57,7 +57,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.analysis.host.api import ALLOCATION
-from smem_lsp.analysis.host.model import Exit, Leak
+from smem_lsp.analysis.host.model import HandleExit, Leak
 from smem_lsp.rules.facts import FileFacts
 from smem_lsp.rules.host_places import ending, releasing, site
 from smem_lsp.rules.model import Finding, Note, Severity, file_rule
@@ -102,7 +102,7 @@ def _told(facts: FileFacts, function: Function, leak: Leak) -> Finding:
     )
 
 
-def _note(each: Exit, name: str, released: str) -> str:
+def _note(each: HandleExit, name: str, released: str) -> str:
     if each.how == "again":
         return f"`{name}` is lost here"
     return f"`{name}` is not {released} on this path"

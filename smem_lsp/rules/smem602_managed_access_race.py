@@ -55,7 +55,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.host.model import Touch
+from smem_lsp.analysis.host.model import HostTouch
 from smem_lsp.rules.facts import FileFacts
 from smem_lsp.rules.host_places import site, waiting
 from smem_lsp.rules.model import Finding, Note, Severity, file_rule
@@ -72,7 +72,7 @@ def RULE(facts: FileFacts) -> Iterator[Finding]:
             yield _told(facts, function, touch)
 
 
-def _told(facts: FileFacts, function: Function, touch: Touch) -> Finding:
+def _told(facts: FileFacts, function: Function, touch: HostTouch) -> Finding:
     use = touch.use
     other = site(function, use.place)
     line = Line(facts.source.line_number(other.start))

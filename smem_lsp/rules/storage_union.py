@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from smem_lsp.allocation.declared import declared
 from smem_lsp.allocation.plan import Item, align_up
 from smem_lsp.analysis.storage.dynamic_ranges import Range
-from smem_lsp.facts.layouts import Candidate
+from smem_lsp.facts.layouts import LayoutCandidate
 from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.source import checkpoint
@@ -31,7 +31,7 @@ class Union:
     sharing: tuple[int, ...]
 
 
-def as_union(facts: KernelFacts, divided: PartitionLayouts, candidate: Candidate) -> Union | None:
+def as_union(facts: KernelFacts, divided: PartitionLayouts, candidate: LayoutCandidate) -> Union | None:
     """The class with a union for each group of ranges that share bytes in the plan; None where none of the groups falls
     into phases."""
     base = facts.kernel.buffers[divided.partition.base]
@@ -77,7 +77,7 @@ def _class_of(
     return " ".join(parts), align_up(end, align), align
 
 
-def _groups(ranges: tuple[Range, ...], candidate: Candidate) -> list[list[Range]]:
+def _groups(ranges: tuple[Range, ...], candidate: LayoutCandidate) -> list[list[Range]]:
     """Ranges that overlap in the plan, directly or through others."""
     offsets = candidate.plan.offsets
     groups: list[list[Range]] = []
@@ -93,7 +93,7 @@ def _groups(ranges: tuple[Range, ...], candidate: Candidate) -> list[list[Range]
     return groups
 
 
-def _phases(group: list[Range], candidate: Candidate) -> list[list[Range]]:
+def _phases(group: list[Range], candidate: LayoutCandidate) -> list[list[Range]]:
     """The phases of a group, in declared order: ranges that may not share bytes are in one phase."""
     phases: list[list[Range]] = []
     for each in sorted(group, key=lambda each: each.offset):
@@ -104,7 +104,7 @@ def _phases(group: list[Range], candidate: Candidate) -> list[list[Range]]:
     return sorted(phases, key=lambda phase: phase[0].offset)
 
 
-def _apart(candidate: Candidate, a: Range, b: Range) -> bool:
+def _apart(candidate: LayoutCandidate, a: Range, b: Range) -> bool:
     conflicts = candidate.conflicts
     return conflicts.apart(a.index, b.index) or frozenset((a.index, b.index)) in conflicts.equal
 

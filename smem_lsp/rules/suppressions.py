@@ -51,7 +51,7 @@ class Suppression:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class SuppressionProblem:
     """A comment that cannot do what its author meant."""
 
     code: str  # SMEM002: it can silence nothing; SMEM003: it names no rule
@@ -74,7 +74,7 @@ class Suppressions:
     """All directives of one file, in source order."""
 
     entries: tuple[Suppression, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[SuppressionProblem, ...] = ()
     facts: tuple[Fact, ...] = ()
 
     def silences(self, code: str, name: str, line: int) -> Suppression | None:
@@ -132,11 +132,11 @@ def assumed_dims(text: str) -> dict[str, int]:
 
 
 @dataclass(slots=True)
-class _Found:
+class _FoundComments:
     """What the scan has collected so far."""
 
     entries: list[Suppression] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[SuppressionProblem] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     open: dict[str, list[int]] = field(
         default_factory=dict
@@ -158,7 +158,7 @@ def parse_suppressions(
 
     ``known`` maps the code of every rule to its name.
     """
-    found = _Found()
+    found = _FoundComments()
     if "smem:" not in source.text:
         return Suppressions()
     for comment in comments:
@@ -175,7 +175,7 @@ def _directive(
     comment: Span,
     offset: int,
     names: Mapping[str, str],
-    found: _Found,
+    found: _FoundComments,
 ) -> None:
     word = _WORD.match(source.text, offset, comment.end)
     if word is None:
@@ -189,18 +189,20 @@ def _directive(
         near = difflib.get_close_matches(name, _DIRECTIVES, n=1, cutoff=0.75)
         if near and listed is not None:  # without a list it may be prose
             message = f"`{name}` is no directive: did you mean `{near[0]}`?"
-            found.problems.append(Problem("SMEM003", Span(*word.span()), message))
+            found.problems.append(SuppressionProblem("SMEM003", Span(*word.span()), message))
         return
     if listed is None or not listed[1].strip():
         end = word.end() if listed is None else listed.end()
         message = f"`{name}` needs the code of a rule, as in `{name}[SMEM201]`"
-        found.problems.append(Problem("SMEM003", Span(word.start(), end), message))
+        found.problems.append(SuppressionProblem("SMEM003", Span(word.start(), end), message))
         return
     for span in _items(source, listed):
         code = _code(source.slice(span), names)
         if code is None:
             guess = len(found.problems) < _MOST_GUESSES
-            found.problems.append(Problem("SMEM003", span, _unknown(source.slice(span), names, guess)))
+            found.problems.append(
+                SuppressionProblem("SMEM003", span, _unknown(source.slice(span), names, guess))
+            )
         elif name == "enable":
             _close(source, code, span, comment, found)
         else:
@@ -231,7 +233,7 @@ def _unknown(written: str, names: Mapping[str, str], guess: bool) -> str:
 
 
 def _lines(
-    source: SourceText, comments: Sequence[Span], comment: Span, span: Span, kind: str, found: _Found
+    source: SourceText, comments: Sequence[Span], comment: Span, span: Span, kind: str, found: _FoundComments
 ) -> tuple[int, int]:
     """First and last 1-based line that a directive is about."""
     line = source.line_number(span.start)
@@ -272,16 +274,16 @@ def _holds_code(source: SourceText, comments: Sequence[Span], line: int) -> bool
     return bool(source.text[at:end].strip())
 
 
-def _close(source: SourceText, code: str, span: Span, comment: Span, found: _Found) -> None:
+def _close(source: SourceText, code: str, span: Span, comment: Span, found: _FoundComments) -> None:
     opened = found.open.get(code)
     if not opened:
-        found.problems.append(Problem("SMEM002", span, f"no `disable[{code}]` is open here"))
+        found.problems.append(SuppressionProblem("SMEM002", span, f"no `disable[{code}]` is open here"))
         return
     index = opened.pop()
     found.entries[index] = replace(found.entries[index], last_line=source.line_number(span.start))
 
 
-def _fact(source: SourceText, comment: Span, word: re.Match[str], found: _Found) -> None:
+def _fact(source: SourceText, comment: Span, word: re.Match[str], found: _FoundComments) -> None:
     end = source.line_end(word.start())
     text = source.text[word.end() : min(end, comment.end)].removesuffix("*/").rstrip()
     line = source.line_number(word.start())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from smem_lsp.analysis.hazards.model import Race
 from smem_lsp.analysis.repairs.insertion_points import common_loop, is_own_text
 from smem_lsp.analysis.repairs.missing_barriers import MissingBarrier
-from smem_lsp.ir.nodes import Access, Loop, Place, walk
+from smem_lsp.ir.nodes import Access, BarrierSite, Loop, walk
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.model import placed
 from smem_lsp.rules.places import calls_to, where
@@ -75,9 +75,9 @@ def _call_around(facts: KernelFacts, races: tuple[Race, ...]) -> str | None:
     return f"`{inner.name}`" if inner.name else "a lambda"
 
 
-def _between(facts: KernelFacts, gap: MissingBarrier, loop: Loop | None) -> list[Place]:
+def _between(facts: KernelFacts, gap: MissingBarrier, loop: Loop | None) -> list[BarrierSite]:
     """The places between the accesses; over the back edge those of ``loop`` behind the last and before the first."""
-    places = [node for node in walk(facts.kernel.body) if isinstance(node, Place)]
+    places = [node for node in walk(facts.kernel.body) if isinstance(node, BarrierSite)]
     if loop is None:
         low = max(race.first.point for race in gap.races)
         high = min(race.second.point for race in gap.races)

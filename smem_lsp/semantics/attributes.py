@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 
 from smem_lsp.semantics.collect import collect, inside
-from smem_lsp.semantics.declarations import ClassDecl, Declarations, Declared, FunctionDecl, Source
+from smem_lsp.semantics.declarations import ClassDecl, Declared, DeclaredNames, FunctionDecl, Source
 from smem_lsp.semantics.redeclarations import parameter_names
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import remembered
@@ -33,7 +33,7 @@ _DEEPEST = 40  # namespaces in each other
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class AttributeProblem:
     """``line``: from 1."""
 
     line: int
@@ -47,7 +47,7 @@ def attributes_of(decl: FunctionDecl) -> Sequence[Attribute]:
 
 
 @remembered(most=64)
-def problem_of(text: str) -> Problem | None:
+def problem_of(text: str) -> AttributeProblem | None:
     """The first thing in a file of stubs that is none; None: all of it is understood."""
     tokens = lex(text)
     names = symbols.Names()
@@ -57,7 +57,7 @@ def problem_of(text: str) -> Problem | None:
         found = _judged(source, lo, hi)
         if found is not None:
             at, what = found
-            return Problem(text.count("\n", 0, tokens.offsets[at]) + 1, what)
+            return AttributeProblem(text.count("\n", 0, tokens.offsets[at]) + 1, what)
     return None
 
 
@@ -91,7 +91,7 @@ def _judged(source: Source, lo: int, hi: int) -> tuple[int, str] | None:
     """What is wrong with one declaration, and the token at which it is."""
     if _is_directive(source, lo):
         return None if _is_once(source, lo) else (lo, _meaningless(source, lo))
-    found = Declarations()
+    found = DeclaredNames()
     collect(source, lo, hi, found)
     decls = list(found.walk())
     if found.odd or not decls or source.kinds[hi - 1] not in ("SEMI", "RC"):

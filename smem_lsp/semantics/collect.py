@@ -7,14 +7,14 @@ from functools import partial
 from smem_lsp.semantics.declarations import (
     AliasDecl,
     ClassDecl,
-    Declarations,
+    DeclaredNames,
     EnumDecl,
     FunctionDecl,
-    Member,
+    MemberDeclaration,
     NamespaceAlias,
-    Parameter,
     Range,
     Source,
+    TemplateParameter,
     UsingDecl,
     VariableDecl,
     angle_close,
@@ -32,23 +32,23 @@ _AFTER_PARAMETERS = frozenset(
 _SKIPPED = frozenset(("STATIC_ASSERT", "ASM"))
 
 
-def inside(decl: ClassDecl) -> Declarations:
+def inside(decl: ClassDecl) -> DeclaredNames:
     """What the body of a class declares; cached."""
     return _INSIDE.of(decl.store, (), partial(_inside, decl))
 
 
-_INSIDE = Query[tuple[()], Declarations]("what the body of a class declares")
+_INSIDE = Query[tuple[()], DeclaredNames]("what the body of a class declares")
 
 
-def _inside(decl: ClassDecl) -> Declarations:
-    found = Declarations()
+def _inside(decl: ClassDecl) -> DeclaredNames:
+    found = DeclaredNames()
     if decl.body is not None:
         collect(decl.source, *decl.body, found, in_class=True, depth=1)
     return found
 
 
 def collect(
-    source: Source, lo: int, hi: int, into: Declarations, *, in_class: bool = False, depth: int = 0
+    source: Source, lo: int, hi: int, into: DeclaredNames, *, in_class: bool = False, depth: int = 0
 ) -> None:
     """Add what the tokens ``[lo, hi)`` declare to ``into``."""
     if depth < _MAX_DEPTH:
@@ -65,7 +65,7 @@ def guides_of(name: str) -> str:
 class _Collector:
     __slots__ = ("access", "depth", "hi", "in_class", "into", "kinds", "source", "texts")
 
-    def __init__(self, source: Source, hi: int, into: Declarations, in_class: bool, depth: int) -> None:
+    def __init__(self, source: Source, hi: int, into: DeclaredNames, in_class: bool, depth: int) -> None:
         self.source = source
         self.kinds = source.kinds
         self.texts = source.texts
@@ -82,7 +82,7 @@ class _Collector:
         while i < self.hi:
             i = self.declaration(i, None)
 
-    def declaration(self, i: int, parameters: tuple[Parameter, ...] | None) -> int:
+    def declaration(self, i: int, parameters: tuple[TemplateParameter, ...] | None) -> int:
         """Read one declaration at ``i``; returns the index after it."""
         checkpoint()
         kind = self.kinds[i]
@@ -151,13 +151,13 @@ class _Collector:
         for name in path:
             following = inner.namespaces.get(name)
             if following is None:
-                following = inner.namespaces[name] = Declarations()
+                following = inner.namespaces[name] = DeclaredNames()
                 if inline:
                     inner.inline.append(following)
             inner = following
         if not path:
             if inner.unnamed_namespace is None:
-                inner.unnamed_namespace = Declarations()
+                inner.unnamed_namespace = DeclaredNames()
                 inner.inline.append(inner.unnamed_namespace)
             inner = inner.unnamed_namespace
         end = self.source.after(i)
@@ -166,7 +166,7 @@ class _Collector:
         collect(self.source, i + 1, min(end - 1, self.hi), inner, depth=self.depth + 1)
         return min(end, self.hi)
 
-    def template(self, i: int, outer: tuple[Parameter, ...] | None) -> int:
+    def template(self, i: int, outer: tuple[TemplateParameter, ...] | None) -> int:
         if self.kind(i + 1) != "LT":  # explicit instantiation
             return self.semicolon(i) + 1
         close = angle_close(self.source, i + 1, self.hi)
@@ -182,7 +182,7 @@ class _Collector:
             return after
         return self.declaration(after, (outer or ()) + parameters)
 
-    def using(self, i: int, parameters: tuple[Parameter, ...] | None) -> int:
+    def using(self, i: int, parameters: tuple[TemplateParameter, ...] | None) -> int:
         end = self.semicolon(i)
         if self.kind(i + 1) == "NAMESPACE":
             path = tuple(t for k, t in zip(self.kinds[i:end], self.texts[i:end]) if k == "NAME")
@@ -217,7 +217,7 @@ class _Collector:
         return end + 1
 
     def specified(
-        self, i: int, end: int, parameters: tuple[Parameter, ...] | None
+        self, i: int, end: int, parameters: tuple[TemplateParameter, ...] | None
     ) -> tuple[ClassDecl | EnumDecl | None, int]:
         """The class or enumeration that the specifiers at ``i`` define, and the index after its brace."""
         while self.kind(i) in ("STORAGE", "QUALIFIER", "ATTRIBUTE", "LB", "TYPEDEF"):
@@ -260,7 +260,7 @@ class _Collector:
         return name, arguments, i
 
     def class_or_enum(
-        self, i: int, end: int, parameters: tuple[Parameter, ...] | None
+        self, i: int, end: int, parameters: tuple[TemplateParameter, ...] | None
     ) -> tuple[ClassDecl | EnumDecl | None, int]:
         start = i
         tag = self.texts[i]
@@ -306,7 +306,7 @@ class _Collector:
         )
         return found, close + 1
 
-    def simple(self, i: int, parameters: tuple[Parameter, ...] | None) -> int:
+    def simple(self, i: int, parameters: tuple[TemplateParameter, ...] | None) -> int:
         """A class, a function or variables; returns the index after it."""
         record, after = self.specified(i, self.hi, parameters)
         if record is not None:
@@ -385,7 +385,7 @@ class _Collector:
             return self.kind(after + 1) in ("DEFAULT", "DELETE", "NUMBER")
         return True
 
-    def function(self, start: int, lp: int, parameters: tuple[Parameter, ...] | None) -> int:
+    def function(self, start: int, lp: int, parameters: tuple[TemplateParameter, ...] | None) -> int:
         texts = self.texts[start:lp]
         named_at = lp - 1
         name = self.texts[named_at] if self.kinds[named_at] == "NAME" else ""
@@ -461,7 +461,7 @@ class _Collector:
         start: int,
         record: ClassDecl | EnumDecl,
         after: int,
-        parameters: tuple[Parameter, ...] | None,
+        parameters: tuple[TemplateParameter, ...] | None,
     ) -> int:
         end = self.semicolon(after)
         if record.name:
@@ -478,10 +478,10 @@ class _Collector:
             self.into.unnamed.append(record)
         if self.in_class and (names or (empty and isinstance(record, ClassDecl))):
             if "static" not in self.texts[start : record_start(record)]:
-                self.into.members.append(Member((start, end), record, self.access))
+                self.into.members.append(MemberDeclaration((start, end), record, self.access))
         return min(end + 1, self.hi)
 
-    def variable(self, start: int, end: int, parameters: tuple[Parameter, ...] | None) -> int:
+    def variable(self, start: int, end: int, parameters: tuple[TemplateParameter, ...] | None) -> int:
         if end <= start:
             return end + 1
         for name in _declared_names(self.source, start, end):
@@ -490,7 +490,7 @@ class _Collector:
         if self.in_class:
             stored = {t for k, t in zip(self.kinds[start:end], self.texts[start:end]) if k == "STORAGE"}
             if not stored & {"static", "constexpr", "friend"}:
-                self.into.members.append(Member((start, end), None, self.access))
+                self.into.members.append(MemberDeclaration((start, end), None, self.access))
         return min(end + 1, self.hi)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from smem_lsp.interpret.frame import Frame, Tokens, TooMuch
-from smem_lsp.interpret.interpreter import Interpreter, Loop, cases_of
+from smem_lsp.interpret.interpreter import Interpreter, LoopStatement, cases_of
 from smem_lsp.semantics import arithmetic, type_of
 from smem_lsp.semantics.entities import MAX_STEPS, TypedConstant
 from smem_lsp.semantics.local_declarations import declare_types, declare_using
@@ -145,13 +145,13 @@ class _Constants(Interpreter[_Path, None]):
             raise TooMuch
         return bool(same)
 
-    def turns(self, paths: Paths, loop: Loop) -> Paths:
+    def iterations(self, paths: Paths, loop: LoopStatement) -> Paths:
         """All of them."""
         if isinstance(loop.parsed, tree.RangeFor) or isinstance(loop.node, tree.MacroStatement):
             raise TooMuch
         paths, after = (paths, []) if loop.once else self.goes_on(paths, loop)
         while paths:
-            paths, left = self.turn(paths, loop)
+            paths, left = self.iteration(paths, loop)
             paths, rest = self.goes_on(paths, loop)
             after = [*after, *left, *rest]
         return after
@@ -263,7 +263,7 @@ def _changed(old: TypedConstant, path: Sequence[str], operator: str, value: Type
     return whole
 
 
-@remembered(most=4096)  # an expression is asked about in each turn of a loop
+@remembered(most=4096)  # an expression is asked about in each iteration of a loop
 def _has_effect(expr: tree.Expr) -> bool:
     """Does an expression change something, or may it: is a lambda in it?"""
     return any(

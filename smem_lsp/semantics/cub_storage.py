@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from smem_lsp.semantics.declarations import ClassDecl, Parameter
+from smem_lsp.semantics.declarations import ClassDecl, TemplateParameter
 from smem_lsp.semantics.stub_declarations import declaration
 from smem_lsp.semantics.types import Size, builtin
 from smem_lsp.source.queries import remembered
@@ -244,7 +244,7 @@ def enumerators() -> Mapping[str, int]:
     return {name: n for name, n in stubs.own().enumerators.items() if name.startswith("BLOCK_")}
 
 
-def _default(parameter: Parameter) -> Given:
+def _default(parameter: TemplateParameter) -> Given:
     """The default of a template parameter, as ``storage`` takes it; None: it has none."""
     if parameter.default is None:
         return _T if parameter.kind == "type" else None

@@ -40,7 +40,7 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Parameter:
+class TemplateParameter:
     """A template parameter. ``kind``: "type", "value" or "template"; ranges of its type and default; ``closers``: how
     many of the ``>`` of its default stand in the token that closes the header, as in ``class A = B<int>>``."""
 
@@ -63,7 +63,7 @@ class Parameter:
         return Source(kinds, texts, match_brackets(kinds), self.source.symbols), 0, len(kinds)
 
 
-def _start(parameters: tuple[Parameter, ...] | None, otherwise: int) -> int:
+def _start(parameters: tuple[TemplateParameter, ...] | None, otherwise: int) -> int:
     return min([otherwise, *(p.type[0] for p in parameters or ())])
 
 
@@ -78,7 +78,7 @@ class ClassDecl:
     bases: Range | None
     body: Range | None
     after: Range  # from the brace to the `;`: attributes, declarators
-    parameters: tuple[Parameter, ...] | None  # None: no template; (): `template <>`
+    parameters: tuple[TemplateParameter, ...] | None  # None: no template; (): `template <>`
     arguments: Range | None
     store: Store = field(default_factory=Store)  # facts about it
 
@@ -115,7 +115,7 @@ class AliasDecl:
     source: Source
     type: Range
     position: int | None
-    parameters: tuple[Parameter, ...] | None
+    parameters: tuple[TemplateParameter, ...] | None
     record: ClassDecl | EnumDecl | None = None  # `typedef struct {...} name;`
 
     @property
@@ -131,7 +131,7 @@ class VariableDecl:
     name: str
     source: Source
     range: Range
-    parameters: tuple[Parameter, ...] | None
+    parameters: tuple[TemplateParameter, ...] | None
     record: ClassDecl | EnumDecl | None = None  # `struct {...} v;`: its class
 
     @property
@@ -150,7 +150,7 @@ class FunctionDecl:
     head: Range
     list: Range  # the parameters, between the parentheses
     body: Range | None
-    parameters: tuple[Parameter, ...] | None
+    parameters: tuple[TemplateParameter, ...] | None
     constexpr: bool
 
     @property
@@ -180,7 +180,7 @@ Declared = (
 
 
 @dataclass(slots=True, eq=False)
-class Member:
+class MemberDeclaration:
     """Non-static data members that one declaration declares, or an anonymous class."""
 
     range: Range
@@ -189,16 +189,16 @@ class Member:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Declarations:
+class DeclaredNames:
     """What one namespace, class or block declares."""
 
     names: dict[str, list[Declared]] = field(default_factory=dict)
-    namespaces: dict[str, Declarations] = field(default_factory=dict)
-    inline: list[Declarations] = field(default_factory=list)  # inline and unnamed namespaces
-    unnamed_namespace: Declarations | None = None
+    namespaces: dict[str, DeclaredNames] = field(default_factory=dict)
+    inline: list[DeclaredNames] = field(default_factory=list)  # inline and unnamed namespaces
+    unnamed_namespace: DeclaredNames | None = None
     directives: list[tuple[str, ...]] = field(default_factory=list)  # using namespace a::b;
     # of a class
-    members: list[Member] = field(default_factory=list)
+    members: list[MemberDeclaration] = field(default_factory=list)
     unnamed: list[ClassDecl | EnumDecl] = field(default_factory=list)  # anonymous structs and unions
     virtual: bool = False
     constructors: bool = False  # declared by the user, copy assignment and destructor included
@@ -225,9 +225,9 @@ class Declarations:
             level = inner
         level.names.setdefault(name, []).append(decl)
 
-    def copy(self) -> Declarations:
+    def copy(self) -> DeclaredNames:
         """A copy that can grow: new namespaces with the same declarations."""
-        made: dict[int, Declarations] = {}
+        made: dict[int, DeclaredNames] = {}
         for level in self.levels():
             made[id(level)] = replace(
                 level,
@@ -248,12 +248,12 @@ class Declarations:
                 inner.unnamed_namespace = made[id(level.unnamed_namespace)]
         return made[id(self)]
 
-    def levels(self) -> Iterator[Declarations]:
+    def levels(self) -> Iterator[DeclaredNames]:
         """This and all inner namespaces."""
         return (level for _, level in self._levels())
 
-    def _levels(self) -> Iterator[tuple[tuple[str, ...], Declarations]]:
-        stack: list[tuple[tuple[str, ...], Declarations]] = [((), self)]
+    def _levels(self) -> Iterator[tuple[tuple[str, ...], DeclaredNames]]:
+        stack: list[tuple[tuple[str, ...], DeclaredNames]] = [((), self)]
         while stack:
             path, level = stack.pop()
             yield path, level
@@ -340,10 +340,12 @@ def angle_close(source: Source, lt: int, hi: int) -> int | None:
     return None
 
 
-def template_parameters(kinds: Sequence[str], texts: Sequence[str], symbols: Symbols) -> list[Parameter]:
+def template_parameters(
+    kinds: Sequence[str], texts: Sequence[str], symbols: Symbols
+) -> list[TemplateParameter]:
     """The parameters of the template headers at the start of a declaration's tokens."""
     source = Source(kinds, texts, match_brackets(kinds), symbols)
-    found: list[Parameter] = []
+    found: list[TemplateParameter] = []
     i = 0
     while i + 1 < len(kinds) and kinds[i] == "TEMPLATE" and kinds[i + 1] == "LT":
         close = angle_close(source, i + 1, len(kinds))
@@ -354,7 +356,7 @@ def template_parameters(kinds: Sequence[str], texts: Sequence[str], symbols: Sym
     return found
 
 
-def parameters_of(source: Source, lo: int, hi: int) -> Iterator[Parameter]:
+def parameters_of(source: Source, lo: int, hi: int) -> Iterator[TemplateParameter]:
     """The parameters of a template head."""
     found = list(_parameters_of(source, lo, hi))
     closers = len(source.texts[hi]) - 1 if hi < len(source.texts) and set(source.texts[hi]) == {">"} else 0
@@ -363,7 +365,7 @@ def parameters_of(source: Source, lo: int, hi: int) -> Iterator[Parameter]:
     return iter(found)
 
 
-def _parameters_of(source: Source, lo: int, hi: int) -> Iterator[Parameter]:
+def _parameters_of(source: Source, lo: int, hi: int) -> Iterator[TemplateParameter]:
     for start, end in split(source, lo, hi, angles=True):
         checkpoint()
         equals = start
@@ -375,22 +377,24 @@ def _parameters_of(source: Source, lo: int, hi: int) -> Iterator[Parameter]:
         named = equals - 1 if head and head[-1] == "NAME" and equals - 1 > start else None
         name = source.texts[named] if named is not None else ""
         if head and head[0] == "TEMPLATE":
-            yield Parameter("template", name, source, (start, start), default, pack)
+            yield TemplateParameter("template", name, source, (start, start), default, pack)
         elif (
             head
             and (head[0] == "TYPENAME" or (head[0] == "TAG" and source.texts[start] == "class"))
             and ("SCOPE" not in head)
             and len([k for k in head if k == "NAME"]) <= 1
         ):
-            yield Parameter("type", name, source, (start, start), default, pack)
+            yield TemplateParameter("type", name, source, (start, start), default, pack)
         else:
             pointer = _pointer_to_function(source, start, equals)
             if pointer is not None:
-                yield Parameter("value", source.texts[pointer], source, (start, start), default, pack)
+                yield TemplateParameter("value", source.texts[pointer], source, (start, start), default, pack)
                 continue
             if named is not None and source.kinds[named - 1] in ("SCOPE", "TYPENAME"):
                 named, name = None, ""  # an unnamed parameter of a named type
-            yield Parameter("value", name, source, (start, equals if named is None else named), default, pack)
+            yield TemplateParameter(
+                "value", name, source, (start, equals if named is None else named), default, pack
+            )
 
 
 def _pointer_to_function(source: Source, lo: int, hi: int) -> int | None:

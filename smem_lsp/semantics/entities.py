@@ -69,7 +69,7 @@ Entity = Type | TypedConstant | Namespace | Functions | Template | Undeclared | 
 
 
 @dataclass(eq=False, repr=False)
-class State:
+class ScopeState:
     """The state that all scopes of one file share: cached facts, and the bounds of evaluation."""
 
     semantics: Semantics

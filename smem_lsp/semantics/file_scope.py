@@ -17,13 +17,13 @@ from smem_lsp.semantics.collect import collect
 from smem_lsp.semantics.declarations import (
     AliasDecl,
     ClassDecl,
-    Declarations,
+    DeclaredNames,
     EnumDecl,
-    Parameter,
     Source,
+    TemplateParameter,
     VariableDecl,
 )
-from smem_lsp.semantics.entities import Argument, Entity, State, TypedConstant
+from smem_lsp.semantics.entities import Argument, Entity, ScopeState, TypedConstant
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record, Scalar, Size, Type
 from smem_lsp.source.queries import PROCESS, Query
@@ -65,7 +65,7 @@ class Rules:
         return type_of.qualified_type_id(node, scope)
 
     def fit(
-        self, parameters: Sequence[Parameter], given: Sequence[Argument], home: Scope
+        self, parameters: Sequence[TemplateParameter], given: Sequence[Argument], home: Scope
     ) -> tuple[Argument, ...] | None:
         return template_arguments.fit(parameters, given, home)
 
@@ -85,7 +85,7 @@ class Rules:
 
 def file_constants(unit: TranslationUnit, warp_size: int | None = 32) -> Scope:
     """The global scope of a file: what its headers and the file itself declare outside function bodies. ``warp_size``:
-    see ``State``."""
+    see ``ScopeState``."""
     key = (unit.preprocessed.header_key, unit.symbols, *(placed.block.outline for placed in unit.blocks))
     top = _DECLARED.of(PROCESS, key, partial(_collected, unit))
     outside = frozenset(name for level in top.levels() for name in level.outside)
@@ -94,13 +94,13 @@ def file_constants(unit: TranslationUnit, warp_size: int | None = 32) -> Scope:
         for directive in unit.preprocessed.directives
     )
     return Scope(
-        None, State(Rules(), outside=outside, packed=packed, warp_size=warp_size), top, namespace=True
+        None, ScopeState(Rules(), outside=outside, packed=packed, warp_size=warp_size), top, namespace=True
     )
 
 
 # Only bodies of `constexpr` functions are read: those of other functions may be from an older text.
-_DECLARED = Query[tuple[object, ...], Declarations]("what a file and its headers declare", each=100_000)
-_HEADERS = Query[tuple[HeaderKey, Symbols], Declarations]("what headers declare", each=30)
+_DECLARED = Query[tuple[object, ...], DeclaredNames]("what a file and its headers declare", each=100_000)
+_HEADERS = Query[tuple[HeaderKey, Symbols], DeclaredNames]("what headers declare", each=30)
 
 
 def forget_declarations() -> None:
@@ -109,7 +109,7 @@ def forget_declarations() -> None:
     _HEADERS.forget(PROCESS)
 
 
-def _collected(unit: TranslationUnit) -> Declarations:
+def _collected(unit: TranslationUnit) -> DeclaredNames:
     key = (unit.preprocessed.header_key, unit.symbols)
     weight = len(unit.preprocessed.header)
     work = partial(_collected_headers, unit)
@@ -120,9 +120,9 @@ def _collected(unit: TranslationUnit) -> Declarations:
     return top
 
 
-def _collected_headers(unit: TranslationUnit) -> Declarations:
+def _collected_headers(unit: TranslationUnit) -> DeclaredNames:
     header = unit.preprocessed.header
-    found = Declarations()
+    found = DeclaredNames()
     source = Source(header.kinds, header.texts, match_brackets(header.kinds), unit.symbols)
     collect(source, 0, len(header.kinds), found)
     return found

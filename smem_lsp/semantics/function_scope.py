@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from smem_lsp.semantics.declarations import (
     AliasDecl,
     ClassDecl,
-    Declarations,
     Declared,
+    DeclaredNames,
     EnumDecl,
     Enumerator,
     FunctionDecl,
     NamespaceAlias,
-    Parameter,
     Range,
     Source,
+    TemplateParameter,
     UsingDecl,
     VariableDecl,
     template_parameters,
@@ -45,21 +45,21 @@ def function_scope(top: Scope, function: Function, bound: dict[str, Argument] | 
     return scope.bind(names)
 
 
-def parameters_of(function: Function) -> tuple[Parameter, ...]:
+def parameters_of(function: Function) -> tuple[TemplateParameter, ...]:
     """The template parameters of a function, in order."""
     definition, symbols = function.definition, function.symbols
 
-    def find() -> tuple[Parameter, ...]:
+    def find() -> tuple[TemplateParameter, ...]:
         head = definition.head
         return tuple(template_parameters(head.kinds, head.texts, symbols))
 
     return _PARAMETERS.of(definition.store, symbols, find)
 
 
-_PARAMETERS = Query[Symbols, tuple[Parameter, ...]]("template parameters", most=4)
+_PARAMETERS = Query[Symbols, tuple[TemplateParameter, ...]]("template parameters", most=4)
 
 
-def counts(parameter: Parameter) -> bool:
+def counts(parameter: TemplateParameter) -> bool:
     """Is a template parameter an integer of 32 bits or more, as far as its type is spelled?"""
     words = parameter.source.texts[slice(*parameter.type)]
     fits = not _INTEGERS.isdisjoint(words) and _SHORT.isdisjoint(words)
@@ -149,7 +149,7 @@ def meaning_of_names(unit: TranslationUnit, top: Scope, named: frozenset[str]) -
     )
 
 
-def _fingerprint(top: Declarations, names: Iterable[str]) -> tuple[object, ...]:
+def _fingerprint(top: DeclaredNames, names: Iterable[str]) -> tuple[object, ...]:
     """A key of all declarations outside functions that ``names`` reach, directly or indirectly: equal keys mean
     equal meanings."""
     table = _table(top).reached
@@ -217,7 +217,7 @@ def _name_component(table: _Reached, members: Sequence[str], known: dict[str, Me
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _ScopeTable:
     """``reached``: name -> (spellings of its declarations, names in them); ``values``: names of variables and
     enumerators; ``types``: classes and enumerations, each with the name that it is found by, of itself or of what it is
     declared with, and the spelling."""
@@ -237,14 +237,14 @@ class Spelling:
 _SPELLING = Query[tuple[tuple[str, ...], tuple[str, ...]], Spelling](
     "the one object for equal declarations", each=10
 )
-_TABLE = Query[tuple[()], _Table]("what the names of a file depend on", most=1)
+_TABLE = Query[tuple[()], _ScopeTable]("what the names of a file depend on", most=1)
 
 
-def _table(top: Declarations) -> _Table:
+def _table(top: DeclaredNames) -> _ScopeTable:
     return _TABLE.of(top.store, (), partial(_built_table, top))
 
 
-def _built_table(top: Declarations) -> _Table:
+def _built_table(top: DeclaredNames) -> _ScopeTable:
     table: dict[str, tuple[tuple[Spelling, ...], frozenset[str]]] = {}
     values: set[str] = set()
     types: dict[ClassDecl | EnumDecl, tuple[str, Spelling]] = {}
@@ -269,7 +269,7 @@ def _built_table(top: Declarations) -> _Table:
             types.setdefault(decl.record, (decl.name, spelled))  # `typedef enum { } name;`
         known, known_names = table.get(decl.name, ((), frozenset()))
         table[decl.name] = (*known, spelled), known_names | used if known_names else used
-    return _Table(table, frozenset(values), types)
+    return _ScopeTable(table, frozenset(values), types)
 
 
 def _spelling(path: tuple[str, ...], texts: tuple[str, ...]) -> Spelling:

@@ -37,7 +37,7 @@ _QUALIFIERS = frozenset(("const", "volatile"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Signature:
+class IntrinsicSignature:
     """A function as it is declared. ``open``: the names of its template parameters, which stand for types; ``more``: it
     takes any further arguments."""
 
@@ -114,13 +114,13 @@ def parameter_type(stub: Stub, number: int) -> Type | None:
     return _type(wanted[0], {}) if wanted else None
 
 
-def _signatures(name: str) -> Sequence[Signature]:
+def _signatures(name: str) -> Sequence[IntrinsicSignature]:
     found = (signature(each) for each in stubs.own().named(name) if each.around in ((), ("std",)))
     return [each for each in found if each is not None]
 
 
 @remembered(most=4096)
-def signature(stub: Stub) -> Signature | None:
+def signature(stub: Stub) -> IntrinsicSignature | None:
     """What a stub declares, if it is a function."""
     decl = declaration(stub)
     if not isinstance(decl, FunctionDecl):
@@ -137,7 +137,9 @@ def signature(stub: Stub) -> Signature | None:
     parameters = source.parse("parameters", lo, hi) if hi > lo else []
     if not isinstance(result, tree.Declaration) or not isinstance(parameters, list):
         return None
-    return Signature(result, parameters, frozenset(each.name for each in decl.parameters or ()), more)
+    return IntrinsicSignature(
+        result, parameters, frozenset(each.name for each in decl.parameters or ()), more
+    )
 
 
 def _type(declaration: tree.Declaration, bound: Mapping[str, Type | None]) -> Type | None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from smem_lsp.semantics import arithmetic, collect, type_of
-from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl, Member, declaration_tree
+from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl, MemberDeclaration, declaration_tree
 from smem_lsp.semantics.entities import Members, TypedConstant
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import (
@@ -37,7 +37,7 @@ _MAX_NESTING = 8  # aggregates in each other
 
 
 @record
-class Part:
+class ObjectPart:
     """A member of an aggregate, or an element of an array: ``[2]``. ``initializer``: what the class says."""
 
     name: str
@@ -45,7 +45,7 @@ class Part:
     initializer: tree.Expr | None = None
 
 
-class _Unknown(Exception):
+class _UnknownInitializer(Exception):
     """It is not certain what initialises what."""
 
 
@@ -55,7 +55,7 @@ def initialized(kind: Type | None, given: tree.Expr | None, scope: Scope) -> Typ
     plain = plain_type(kind)
     try:
         made = _made(plain, given, scope, 0) if is_composite(plain) else TypedConstant(plain)
-    except _Unknown:
+    except _UnknownInitializer:
         return TypedConstant(kind)
     return made if kind is plain else TypedConstant(kind, members=made.members)
 
@@ -98,27 +98,27 @@ def is_composite(kind: Type | None) -> bool:
     return isinstance(kind, (Record, Array, ArrayClass))
 
 
-def parts_of(kind: Type | None) -> tuple[Part, ...] | None:
+def parts_of(kind: Type | None) -> tuple[ObjectPart, ...] | None:
     """The members of an aggregate, in order; None: it is none, or not understood."""
     match kind:
         case Record():
             state = kind.scope.state
             return _PARTS.of(state.store, kind, partial(_parts, kind), within=state)
         case Array(element, int(count)) if count <= _MOST_PARTS:
-            return tuple(Part(f"[{at}]", element) for at in range(count))
+            return tuple(ObjectPart(f"[{at}]", element) for at in range(count))
         case ArrayClass(element, int(count)) if 0 < count <= _MOST_PARTS:
-            return (Part("[]", Array(element, count)),)
+            return (ObjectPart("[]", Array(element, count)),)
         case Scalar(name) if name != "dim3":  # which has constructors
             found = vector_element(name)
             count = 0 if found is None else kind.size // found.size
-            return tuple(Part(each, found) for each in "xyzw"[:count]) or None
+            return tuple(ObjectPart(each, found) for each in "xyzw"[:count]) or None
     return None
 
 
-_PARTS = Query[Record, tuple[Part, ...] | None]("members of an aggregate", cycle=None)
+_PARTS = Query[Record, tuple[ObjectPart, ...] | None]("members of an aggregate", cycle=None)
 
 
-def _parts(record: Record) -> tuple[Part, ...] | None:
+def _parts(record: Record) -> tuple[ObjectPart, ...] | None:
     decl, inside = record.decl, collect.inside(record.decl)
     if decl.body is None or decl.bases is not None or decl.tag == "union":
         return None
@@ -127,7 +127,7 @@ def _parts(record: Record) -> tuple[Part, ...] | None:
     called = inside.names.get(decl.name.rpartition("::")[2], ())
     if any(isinstance(each, FunctionDecl) for each in called):  # a constructor template
         return None
-    found: list[Part] = []
+    found: list[ObjectPart] = []
     for each in inside.members:
         checkpoint()
         declared = _declared(record, each)
@@ -137,7 +137,7 @@ def _parts(record: Record) -> tuple[Part, ...] | None:
     return tuple(found)
 
 
-def _declared(record: Record, declared: Member) -> list[Part] | None:
+def _declared(record: Record, declared: MemberDeclaration) -> list[ObjectPart] | None:
     """The non-static members of one declaration; None: not understood, or the class is no aggregate that is known."""
     source, scope = record.decl.source, record.scope
     parsed = declaration_tree(source, declared.range)
@@ -153,12 +153,12 @@ def _declared(record: Record, declared: Member) -> list[Part] | None:
         return None
     inner = type_of.record_type(declared.record, scope)
     base = type_of.specified(parsed.words, parsed.names, scope, inner, source, declared.range[0])
-    found: list[Part] = []
+    found: list[ObjectPart] = []
     for declarator in parsed.declarators:
         if not declarator.name or declarator.width is not None or declarator.bindings:
             return None
         kind = type_of.declarator_type(base, declarator, scope)
-        found.append(Part(declarator.name, kind, declarator.initializer))
+        found.append(ObjectPart(declarator.name, kind, declarator.initializer))
     return found
 
 
@@ -168,7 +168,7 @@ def _declared(record: Record, declared: Member) -> list[Part] | None:
 def _made(kind: Type | None, given: tree.Expr | None, scope: Scope, depth: int) -> TypedConstant:
     """A value of type ``kind``, from an initializer of its own."""
     if depth > _MAX_NESTING:
-        raise _Unknown
+        raise _UnknownInitializer
     if isinstance(kind, Reference):
         return TypedConstant(kind)
     kind = plain_type(kind)
@@ -180,26 +180,26 @@ def _made(kind: Type | None, given: tree.Expr | None, scope: Scope, depth: int) 
         value = scope.semantics.evaluate_value(given, scope)
         return arithmetic.as_type(value, kind) if value.members is not None else TypedConstant(kind)
     if any(isinstance(item, tree.Opaque) for item in given.items):
-        raise _Unknown
+        raise _UnknownInitializer
     if len(given.items) == 1 and not given.names and not isinstance(given.items[0], tree.Braces):
         value = _typed(given.items[0], scope)
         if plain_type(value.type) == kind:  # [dcl.init.list]/3.2
             return arithmetic.as_type(value, kind)
         if isinstance(plain_type(value.type), Record):  # of a derived class, or one that it is converted from
-            raise _Unknown
+            raise _UnknownInitializer
     if given.names:
         return _aggregate(kind, _designated(kind, given), scope, depth)
     clauses = deque(given.items)
     made = _aggregate(kind, clauses, scope, depth)
     if clauses:
-        raise _Unknown
+        raise _UnknownInitializer
     return made
 
 
 def _typed(expr: tree.Expr, scope: Scope) -> TypedConstant:
     value = scope.semantics.evaluate_value(expr, scope)
     if value.type is None:
-        raise _Unknown
+        raise _UnknownInitializer
     return value
 
 
@@ -207,10 +207,10 @@ def _designated(kind: Type | None, given: tree.Braces) -> dict[str, tree.Expr]:
     """The initializers by the names of members, which stand in the order of those."""
     order = [part.name for part in parts_of(kind) or ()]
     if any(name not in order for name in given.names):
-        raise _Unknown
+        raise _UnknownInitializer
     places = [order.index(name) for name in given.names]
     if any(one >= other for one, other in itertools.pairwise(places)):
-        raise _Unknown
+        raise _UnknownInitializer
     return dict(zip(given.names, given.items))
 
 
@@ -223,7 +223,7 @@ def _aggregate(
     if parts is None:
         if not given:
             return TypedConstant(kind)
-        raise _Unknown
+        raise _UnknownInitializer
     made: list[tuple[str, TypedConstant]] = []
     for part in parts:
         checkpoint()
@@ -255,11 +255,13 @@ def _first(kind: Type | None, clauses: deque[tree.Expr], scope: Scope, depth: in
     if given == plain:
         return _made(kind, clauses.popleft(), scope, depth)
     if isinstance(given, Record) or depth > _MAX_NESTING:
-        raise _Unknown
+        raise _UnknownInitializer
     return _aggregate(plain, clauses, scope, depth)
 
 
-def _among(record: Record, parts: Sequence[Part], made: Members | list[tuple[str, TypedConstant]]) -> Scope:
+def _among(
+    record: Record, parts: Sequence[ObjectPart], made: Members | list[tuple[str, TypedConstant]]
+) -> Scope:
     """Where a default member initializer stands: it sees the members before it ([class.mem.general])."""
     inside = record.scope.child()
     inside.declare_all((part.name, TypedConstant(part.type)) for part in parts)
@@ -271,7 +273,7 @@ def _number(kind: Type | None, given: tree.Expr | None, scope: Scope) -> TypedCo
     """A value of a type without parts; of an empty list zero ([dcl.init.list]/3.11)."""
     if isinstance(given, tree.Braces):
         if len(given.items) > 1 or given.names:
-            raise _Unknown
+            raise _UnknownInitializer
         if not given.items:
             scalar = scalar_of(kind)
             if scalar is None or scalar.kind == "other":

@@ -10,7 +10,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from smem_lsp.semantics.declarations import AliasDecl, ClassDecl, EnumDecl, Parameter, VariableDecl
+    from smem_lsp.semantics.declarations import (
+        AliasDecl,
+        ClassDecl,
+        EnumDecl,
+        TemplateParameter,
+        VariableDecl,
+    )
     from smem_lsp.semantics.entities import Argument, Entity, TypedConstant
     from smem_lsp.semantics.scope import Scope
     from smem_lsp.semantics.types import Record, Scalar, Size, Type
@@ -51,7 +57,7 @@ class Semantics(Protocol):
         """The type of a template argument, in which `const` counts."""
 
     def fit(
-        self, parameters: Sequence[Parameter], given: Sequence[Argument], home: Scope
+        self, parameters: Sequence[TemplateParameter], given: Sequence[Argument], home: Scope
     ) -> tuple[Argument, ...] | None:
         """Arguments for all parameters of a template of scope ``home``, defaults filled in."""
 

@@ -11,7 +11,13 @@ from dataclasses import field, replace
 from functools import partial
 
 from smem_lsp.semantics import alignment, collect, type_of
-from smem_lsp.semantics.declarations import ClassDecl, Member, declaration_tree, record_start, split
+from smem_lsp.semantics.declarations import (
+    ClassDecl,
+    MemberDeclaration,
+    declaration_tree,
+    record_start,
+    split,
+)
 from smem_lsp.semantics.scope import Scope, base_of, bases_of
 from smem_lsp.semantics.types import (
     Array,
@@ -53,7 +59,7 @@ class BitField:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RecordLayout:
     """All in bytes. ``data``: size without tail padding; ``pod``: no other object may use the tail padding (None:
     uncertain); ``empties``: (record, offset) of empty subobjects, itself included."""
 
@@ -69,23 +75,23 @@ class Layout:
     bases: tuple[tuple[Record, int], ...] = ()  # all of them, those of bases too, with their offsets in bytes
 
 
-class _Unknown(Exception):
+class _UnknownLayout(Exception):
     """The layout is not certain."""
 
 
-def layout(record: Record) -> Layout | None:
+def layout(record: Record) -> RecordLayout | None:
     """The layout of a class; None if it is uncertain. Cached per instance."""
     state = record.scope.state
     return None if state.packed else _LAYOUT.of(state.store, record, partial(_built, record), within=state)
 
 
-_LAYOUT = Query[Record, Layout | None]("layout of a class", cycle=None)
+_LAYOUT = Query[Record, RecordLayout | None]("layout of a class", cycle=None)
 
 
-def _built(record: Record) -> Layout | None:
+def _built(record: Record) -> RecordLayout | None:
     try:
-        return _Builder(record).build()
-    except _Unknown:
+        return _LayoutBuilder(record).build()
+    except _UnknownLayout:
         return None
 
 
@@ -232,7 +238,7 @@ def holds_pointers(kind: Type | None, depth: int = 0) -> bool:
 
 
 @dataclass(slots=True)
-class _Builder:
+class _LayoutBuilder:
     record: Record
     bits: int = 0  # where the next member may start
     size: int = 0  # bytes
@@ -252,11 +258,11 @@ class _Builder:
     def union(self) -> bool:
         return self.record.decl.tag == "union"
 
-    def build(self) -> Layout:
+    def build(self) -> RecordLayout:
         decl = self.record.decl
         inside = collect.inside(decl)
         if decl.body is None or inside.odd or inside.virtual or len(inside.members) > _MAX_MEMBERS:
-            raise _Unknown
+            raise _UnknownLayout
         self.packed, asked = self._attributes()
         if inside.constructors:
             self.pod = False
@@ -274,8 +280,8 @@ class _Builder:
             size = max(size, self.align, 1)
             self.empties.add((self.record, 0))
         elif size == 0 and (decl.bases is not None or not inside.members):
-            raise _Unknown
-        return Layout(
+            raise _UnknownLayout
+        return RecordLayout(
             size,
             self.align,
             end,
@@ -299,7 +305,7 @@ class _Builder:
         for lo, hi in (decl.head, decl.after):
             found = alignment.attributes(decl.source, lo, hi, outer)
             if found is None:
-                raise _Unknown
+                raise _UnknownLayout
             packed = packed or found[0]
             asked = max(asked, found[1])
         return packed, asked
@@ -310,7 +316,7 @@ class _Builder:
         base = base_of(self.record, where)
         inner = None if base is None else layout(base)
         if base is None or inner is None:
-            raise _Unknown
+            raise _UnknownLayout
         self.align = max(self.align, inner.align)
         if not inner.empty:
             self.members += inner.members
@@ -325,7 +331,7 @@ class _Builder:
             return
         self.empty = False
         if inner.pod is None and inner.size != inner.data:
-            raise _Unknown
+            raise _UnknownLayout
         offset = self._next(inner.align)
         offset = self._apart(inner, offset)
         self._begin_base(base, inner, offset)
@@ -336,37 +342,37 @@ class _Builder:
         self.bits = 8 * (offset + (inner.size if inner.pod else inner.data))
         self.size = max(self.size, self.bits // 8)
 
-    def _begin_base(self, base: Record, inner: Layout, offset: int) -> None:
+    def _begin_base(self, base: Record, inner: RecordLayout, offset: int) -> None:
         self.bases += [(base, offset), *((each, offset + at) for each, at in inner.bases)]
 
     def _next(self, align: int) -> int:
         """The next byte offset of this alignment."""
         return -(-((self.bits + 7) // 8) // align) * align
 
-    def _clashes(self, inner: Layout, offset: int) -> bool:
+    def _clashes(self, inner: RecordLayout, offset: int) -> bool:
         """Would two empty subobjects of one type share an address?"""
         return any((kind, offset + at) in self.empties for kind, at in inner.empties)
 
-    def _apart(self, inner: Layout, offset: int) -> int:
+    def _apart(self, inner: RecordLayout, offset: int) -> int:
         """The first offset from here on where no two empty subobjects of one type share an address."""
         for _ in range(_MAX_MEMBERS):
             if not self._clashes(inner, offset):
                 return offset
             offset += inner.align
-        raise _Unknown
+        raise _UnknownLayout
 
-    def _occupy(self, inner: Layout, offset: int) -> None:
+    def _occupy(self, inner: RecordLayout, offset: int) -> None:
         self.empties |= {(kind, offset + at) for kind, at in inner.empties}
 
     # ---- members ---------------------------------------------------------------------------------------------------
 
-    def _member(self, member: Member) -> None:
+    def _member(self, member: MemberDeclaration) -> None:
         decl = self.record.decl
         source, scope = decl.source, self.record.scope
         lo, hi = member.range
         self.hidden = (member.access or ("private" if decl.tag == "class" else "public")) != "public"
         if source.texts[lo:hi].count("no_unique_address") or "virtual" in source.texts[lo:hi]:
-            raise _Unknown
+            raise _UnknownLayout
         record = type_of.record_type(member.record, scope)
         first = lo
         if member.record is not None:
@@ -374,11 +380,11 @@ class _Builder:
             first = source.partner[record_start(member.record) - 1] + 1
         found = alignment.attributes(source, first, hi, scope, skip_classes=True)
         if found is None:
-            raise _Unknown
+            raise _UnknownLayout
         if isinstance(member.record, ClassDecl):
             front = alignment.attributes(source, lo, member.record.head[0], scope)
             if front is None or front[0]:
-                raise _Unknown
+                raise _UnknownLayout
             if not member.record.name and first >= hi:
                 self._place(
                     record, "", (found[0], max(found[1], front[1])), None
@@ -401,10 +407,10 @@ class _Builder:
             return
         colon = next((i for i in range(lo, hi) if source.kinds[i] == "COLON"), hi)
         if source.kinds[lo:colon] != ["NAME"] or colon == hi:  # uint64_t : 22;
-            raise _Unknown
+            raise _UnknownLayout
         width = scope.semantics.evaluate(source.parse("expression", colon + 1, hi), scope)
         if width is None:
-            raise _Unknown
+            raise _UnknownLayout
         self._place(type_of.spelled_type(source, lo, colon, scope), "", attribute, width)
 
     def _declared(
@@ -429,7 +435,7 @@ class _Builder:
                     expr.target if isinstance(expr, tree.Assign) else expr, scope
                 )
                 if width is None:
-                    raise _Unknown
+                    raise _UnknownLayout
                 if isinstance(expr, tree.Assign):
                     self.pod = None if self.pod else self.pod
             self._place(kind, declarator.name, attribute, width)
@@ -437,7 +443,7 @@ class _Builder:
     def _place(self, kind: Type | None, name: str, attribute: tuple[bool, int], width: int | None) -> None:
         size = self.record.scope.semantics.size_of(kind)
         if size is None:
-            raise _Unknown
+            raise _UnknownLayout
         packed = self.packed or attribute[0]
         if self.hidden and (name or width is None):
             self.pod = False
@@ -446,10 +452,10 @@ class _Builder:
             return
         inner = _inner(kind)
         if packed and _ignores_packed(kind, inner):
-            raise _Unknown
+            raise _UnknownLayout
         align = 1 if packed else size[1]
         if 1 < attribute[1] < align:
-            raise _Unknown
+            raise _UnknownLayout
         align = max(align, attribute[1])
         self.align = max(self.align, align)
         self.empty = False
@@ -469,7 +475,7 @@ class _Builder:
         if not self.union:
             self.bits = 8 * end
 
-    def _note_pod(self, kind: Type | None, inner: Layout | None) -> None:
+    def _note_pod(self, kind: Type | None, inner: RecordLayout | None) -> None:
         """A class with a reference, or a member that is no POD, is none."""
         element = _element(kind)
         if isinstance(kind, Reference) or isinstance(element, Storage) or _is_constructed(element):
@@ -477,7 +483,7 @@ class _Builder:
         elif inner is not None and inner.pod is not True and self.pod:
             self.pod = inner.pod
 
-    def _take_members(self, inner: Layout, start: int) -> None:
+    def _take_members(self, inner: RecordLayout, start: int) -> None:
         """Those of an anonymous struct or union at byte ``start`` are members of this class."""
         self.members += [(each, start + at, each_kind) for each, at, each_kind in inner.members]
         self.locations += [each.moved(start) for each in inner.bit_fields]
@@ -489,9 +495,9 @@ class _Builder:
         """System V and Itanium: a bit-field never crosses a boundary of its declared type; an unnamed one does not
         align the class; a width of 0 starts the next unit."""
         if width < 0 or width > size * 8 or asked > 1 or scalar_of(kind) is None:
-            raise _Unknown
+            raise _UnknownLayout
         if packed and width == 0:
-            raise _Unknown
+            raise _UnknownLayout
         scalar = scalar_of(kind)
         assert scalar is not None
         if width == 0 or self.union:
@@ -528,7 +534,7 @@ class _Builder:
             self.bit_fields.clear()
 
 
-def _ignores_packed(kind: Type | None, inner: Layout | None) -> bool:
+def _ignores_packed(kind: Type | None, inner: RecordLayout | None) -> bool:
     """May a compiler align a member of this type although its class is packed? GCC does where it is no POD."""
     return _is_constructed(_element(kind)) or (inner is not None and inner.pod is not True)
 
@@ -545,7 +551,7 @@ def _element(kind: Type | None) -> Type | None:
     return kind
 
 
-def _inner(kind: Type | None) -> Layout | None:
+def _inner(kind: Type | None) -> RecordLayout | None:
     """Layout of a class, or of the class of an array's elements."""
     found = _element(kind)
     return layout(found) if isinstance(found, Record) else None

@@ -15,13 +15,13 @@ from smem_lsp.semantics import collect
 from smem_lsp.semantics.declarations import (
     AliasDecl,
     ClassDecl,
-    Declarations,
     Declared,
+    DeclaredNames,
     EnumDecl,
     Enumerator,
     FunctionDecl,
     NamespaceAlias,
-    Parameter,
+    TemplateParameter,
     UsingDecl,
     VariableDecl,
     enumerators,
@@ -32,7 +32,7 @@ from smem_lsp.semantics.entities import (
     Entity,
     Functions,
     Namespace,
-    State,
+    ScopeState,
     Template,
     TypedConstant,
     Undeclared,
@@ -46,7 +46,7 @@ from smem_lsp.source.queries import Query
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 
-_NOTHING = Declarations()  # shared by scopes that only bind names
+_NOTHING = DeclaredNames()  # shared by scopes that only bind names
 
 
 class Meanings:
@@ -60,8 +60,8 @@ class Scope:
     """One scope. ``bound``: what ``declare`` has given a meaning; None: unknown."""
 
     parent: Scope | None
-    state: State
-    declarations: Declarations = field(default_factory=Declarations)
+    state: ScopeState
+    declarations: DeclaredNames = field(default_factory=DeclaredNames)
     bound: dict[str, Argument] = field(default_factory=dict)
     record: Record | None = None  # of a class
     namespace: bool = False
@@ -70,7 +70,7 @@ class Scope:
     _meanings: Scope | Meanings | None = None
     _outside: Scope | Meanings | None = None  # what names meant around it when these were found
     _newer: list[tuple[str, Argument]] = field(default_factory=list)  # what was declared since then
-    _found_at: int = -1  # ``State.declared`` then
+    _found_at: int = -1  # ``ScopeState.declared`` then
 
     @property
     def semantics(self) -> Semantics:
@@ -83,12 +83,12 @@ class Scope:
         """A block inside this scope."""
         return Scope(self, self.state, _NOTHING)
 
-    def own_declarations(self) -> Declarations:
+    def own_declarations(self) -> DeclaredNames:
         """Its own declarations, ready to grow."""
         self._declares, self._meanings = Meanings(), None
         self.state.declared += 1
         if self.declarations is _NOTHING:
-            self.declarations = Declarations()
+            self.declarations = DeclaredNames()
         return self.declarations
 
     @property
@@ -118,7 +118,7 @@ class Scope:
             scope = scope.parent
         return found
 
-    def space(self, inner: Declarations) -> Scope:
+    def space(self, inner: DeclaredNames) -> Scope:
         """The scope of a namespace in this one."""
         return _NAMESPACE.of(self.state.store, inner, lambda: Scope(self, self.state, inner, namespace=True))
 
@@ -582,7 +582,7 @@ class Scope:
         return meaning if isinstance(meaning, TypedConstant) and is_value(meaning) else None
 
     def arguments_for(
-        self, parameters: tuple[Parameter, ...], given: Sequence[tree.Expr], home: Scope
+        self, parameters: tuple[TemplateParameter, ...], given: Sequence[tree.Expr], home: Scope
     ) -> tuple[Argument, ...] | None:
         """The arguments of a template of scope ``home``, defaults filled in; None if they do not fit. A pack takes
         the rest and is unknown."""
@@ -595,7 +595,7 @@ _MEANINGS = Query[tuple[Scope | Meanings, str, Argument | Meanings], Meanings](
     "what names mean, by what they meant before the last declaration", most=65_536
 )
 _Arguments = tuple[Argument, ...]
-_NAMESPACE = Query[Declarations, Scope]("scope of a namespace")
+_NAMESPACE = Query[DeclaredNames, Scope]("scope of a namespace")
 _FROM_NAMESPACE = Query[tuple[Scope, str, bool], Entity]("meaning of a name seen from a namespace")
 _DIRECTIVE = Query[tuple[Scope, tuple[str, ...]], Entity]("namespace of a using directive", cycle=None)
 _USED = Query[tuple[UsingDecl, Scope], Entity]("meaning of a using declaration", most=0, cycle=None)
@@ -622,13 +622,15 @@ def _instance(decl: ClassDecl, home: Scope, arguments: tuple[Argument, ...]) -> 
 
 
 def _instance_scope(
-    decl: Declared, home: Scope, parameters: tuple[Parameter, ...], arguments: tuple[Argument, ...]
+    decl: Declared, home: Scope, parameters: tuple[TemplateParameter, ...], arguments: tuple[Argument, ...]
 ) -> Scope:
     work = partial(_bound_scope, home, parameters, arguments)
     return _PARAMETERS.of(home.state.store, (home, decl, arguments), work)
 
 
-def _bound_scope(home: Scope, parameters: tuple[Parameter, ...], arguments: tuple[Argument, ...]) -> Scope:
+def _bound_scope(
+    home: Scope, parameters: tuple[TemplateParameter, ...], arguments: tuple[Argument, ...]
+) -> Scope:
     scope = home.bind({p.name: a for p, a in zip(parameters, arguments) if p.name})
     scope.open = any(is_open(a) for a in arguments)
     return scope

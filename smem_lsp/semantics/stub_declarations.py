@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smem_lsp.semantics.collect import collect
-from smem_lsp.semantics.declarations import Declarations, Declared, Source
+from smem_lsp.semantics.declarations import Declared, DeclaredNames, Source
 from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import symbols
 from smem_lsp.syntax.brackets import match_brackets
@@ -18,6 +18,6 @@ def declaration(stub: Stub) -> Declared:
     names = symbols.Names()
     symbols.collect(tokens.kinds, tokens.texts, names)
     source = Source(tokens.kinds, tokens.texts, match_brackets(tokens.kinds), names.symbols())
-    declared = Declarations()
+    declared = DeclaredNames()
     collect(source, 0, len(tokens.kinds), declared)
     return declared.names[stub.name][0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.semantics import arithmetic, entities, type_of
-from smem_lsp.semantics.declarations import ClassDecl, Parameter, Source, split
+from smem_lsp.semantics.declarations import ClassDecl, Source, TemplateParameter, split
 from smem_lsp.semantics.entities import Argument, Functions, TypedConstant
 from smem_lsp.semantics.scope import Scope, instance
 from smem_lsp.semantics.types import Pointer, Record, Reference, plain_type
@@ -13,7 +13,7 @@ from smem_lsp.syntax import tree
 
 
 def fit(
-    parameters: Sequence[Parameter],
+    parameters: Sequence[TemplateParameter],
     given: Sequence[Argument],
     home: Scope,
 ) -> tuple[Argument, ...] | None:
@@ -43,7 +43,7 @@ def fit(
     return tuple(found)
 
 
-def _default(parameter: Parameter, scope: Scope) -> Argument:
+def _default(parameter: TemplateParameter, scope: Scope) -> Argument:
     tokens = parameter.default_tokens
     assert tokens is not None
     source, lo, hi = tokens
@@ -58,7 +58,7 @@ def _default(parameter: Parameter, scope: Scope) -> Argument:
     return None
 
 
-def _converted(parameter: Parameter, value: TypedConstant, scope: Scope) -> Argument:
+def _converted(parameter: TemplateParameter, value: TypedConstant, scope: Scope) -> Argument:
     """A value converted to the type of its parameter."""
     lo, hi = parameter.type
     if parameter.source.kinds[lo:hi] == ["TYPE"] and parameter.source.texts[lo] == "auto":
@@ -142,7 +142,7 @@ def _unify(
     lo: int,
     hi: int,
     argument: Argument,
-    names: dict[str, Parameter],
+    names: dict[str, TemplateParameter],
     bound: dict[str, Argument],
     home: Scope,
 ) -> bool | None:

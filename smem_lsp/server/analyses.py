@@ -12,24 +12,24 @@ from collections.abc import Callable
 from typing import Protocol
 
 from smem_lsp.server.analysis import Analysis
-from smem_lsp.server.indexing import Asked
+from smem_lsp.server.indexing import IndexQuestions
 from smem_lsp.server.scheduler import (
     AnalysisRun,
-    Answer,
     Changed,
     Closed,
+    DocumentTouched,
     Elapsed,
     Ended,
     Fail,
     Missed,
     Publish,
+    ReadyAnswer,
     Renew,
     ScheduleAction,
     ScheduleEvent,
     Scheduler,
     Start,
     Supersede,
-    Touched,
     Withdraw,
 )
 from smem_lsp.source import Superseded
@@ -46,10 +46,10 @@ class Read:
     """What the last analysis of a document has read: stays when the analysis goes."""
 
     files: frozenset[str]  # their keys
-    asked: Asked
+    asked: IndexQuestions
 
 
-class Owner(Protocol):
+class DocumentOwner(Protocol):
     """Whose documents they are."""
 
     def start(self, run: AnalysisRun) -> asyncio.Future[Analysis]:
@@ -81,7 +81,7 @@ class Analyses:
         "_waiters",
     )
 
-    def __init__(self, owner: Owner, clock: Callable[[], float]) -> None:
+    def __init__(self, owner: DocumentOwner, clock: Callable[[], float]) -> None:
         self._loop = asyncio.get_running_loop()
         self._clock = clock
         self._owner = owner
@@ -102,7 +102,7 @@ class Analyses:
 
     def touched(self, uri: str) -> None:
         """The user asks about a document: it goes first."""
-        self._step(Touched(uri))
+        self._step(DocumentTouched(uri))
 
     def closed(self, uri: str) -> None:
         """Whoever waits for the document gets None."""
@@ -173,7 +173,7 @@ class Analyses:
             case Fail(uri):
                 self._forget(uri)
                 self._owner.fail(uri)
-            case Answer(uri):
+            case ReadyAnswer(uri):
                 found = self.latest(uri)
                 for _, waiter in self._waiters.pop(uri, ()):
                     if not waiter.done():

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, Within, apply, check
+from smem_lsp.engine import FileReport, Within, apply, check
 from smem_lsp.engine.cache import ANALYSES
 from smem_lsp.engine.confirm import is_compiled
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
@@ -20,7 +20,7 @@ from smem_lsp.rules.model import Finding
 from smem_lsp.server.client_settings import ClientSettings
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.garbage import collect_all
-from smem_lsp.server.indexing import Asked
+from smem_lsp.server.indexing import IndexQuestions
 from smem_lsp.server.languages import holds_cuda
 from smem_lsp.server.uris import name_of, same_file_key
 from smem_lsp.source import Budget, CompileFlags, FileReader, Superseded
@@ -35,7 +35,7 @@ this cuts off is analysed in further runs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class AnalysisInput:
     """A text to analyse and everything that decides what comes out."""
 
     uri: str
@@ -64,14 +64,14 @@ class Snapshot:
 class Analysis:
     """What is known of one text. ``report`` None: it holds no CUDA, or its config excludes it."""
 
-    snapshot: Snapshot
-    report: Report | None
+    snapshot: AnalysisInput
+    report: FileReport | None
     config: Config
     included: frozenset[str]  # keys of the files that were read
     problems: tuple[str, ...]  # of the settings, one line each
     seconds: float
     request: Request | None = None  # what is to be compiled for its registers
-    asked: Asked = field(default_factory=Asked)
+    asked: IndexQuestions = field(default_factory=IndexQuestions)
     targets: tuple[str, ...] = ()  # in force; those of ``config`` rule
     _fixes: dict[str, tuple[Fix, ...]] = field(default_factory=dict, repr=False)
 
@@ -102,7 +102,7 @@ class Analyst:
     def __init__(self) -> None:
         self._cache = Store()
 
-    def analyse(self, snapshot: Snapshot, stale: Callable[[], bool]) -> Analysis:
+    def analyse(self, snapshot: AnalysisInput, stale: Callable[[], bool]) -> Analysis:
         """Check the text of ``snapshot``. Raises Superseded soon after ``stale`` says so."""
         if stale():
             raise Superseded
@@ -126,7 +126,7 @@ class Analyst:
         )
         return replace(found, targets=resolved.targets)
 
-    def check(self, snapshot: Snapshot, text: str, config: Config, reader: FileReader) -> Report:
+    def check(self, snapshot: AnalysisInput, text: str, config: Config, reader: FileReader) -> FileReport:
         """The engine's report on ``text``, as if it were the document of ``snapshot``, in all contexts."""
         snapshot = replace(snapshot, whole=True)
         return self._check(
@@ -139,13 +139,13 @@ class Analyst:
 
     def _check(
         self,
-        snapshot: Snapshot,
+        snapshot: AnalysisInput,
         text: str,
         config: Config,
         reader: FileReader,
         measured: Measured,
         stale: Callable[[], bool],
-    ) -> Report:
+    ) -> FileReport:
         with Budget(stale=stale):
             return check(
                 text,
@@ -159,7 +159,7 @@ class Analyst:
             )
 
 
-def _request(snapshot: Snapshot, text: str, config: Config) -> Request | None:
+def _request(snapshot: AnalysisInput, text: str, config: Config) -> Request | None:
     if snapshot.compiler is None:
         return None
     return snapshot.compiler.request(
@@ -173,7 +173,7 @@ def _request(snapshot: Snapshot, text: str, config: Config) -> Request | None:
     )
 
 
-def _known(snapshot: Snapshot, request: Request | None, *, followed: bool = False) -> Measured:
+def _known(snapshot: AnalysisInput, request: Request | None, *, followed: bool = False) -> Measured:
     """What the compiler has said of a text. ``followed``: it is the document itself."""
     if snapshot.compiler is None or request is None:
         return NOT_MEASURED
@@ -187,7 +187,7 @@ def _known(snapshot: Snapshot, request: Request | None, *, followed: bool = Fals
 
 
 def _worth_compiling(
-    request: Request, snapshot: Snapshot, report: Report, included: frozenset[str]
+    request: Request, snapshot: AnalysisInput, report: FileReport, included: frozenset[str]
 ) -> Request | None:
     """``request`` with its headers. None when no kernel uses shared memory, so that its registers tell nothing, and
     when the compiler would read other headers than the analysis did."""
@@ -197,7 +197,7 @@ def _worth_compiling(
     return None if headers is None else replace(request, headers=headers)
 
 
-def _rewritten(report: Report) -> tuple[str, ...]:
+def _rewritten(report: FileReport) -> tuple[str, ...]:
     """The text after each rewrite that is offered: only a compiler knows what it costs in registers."""
     found = [f for f in report.findings if is_compiled(f.remedy)][:_MOST_REWRITES]
     fixes = (fix for finding in found for fix in report.fixes_for(finding) if fix.edits)
@@ -213,7 +213,7 @@ def chosen_context(settings: ClientSettings, path: str, root: Path | None) -> st
     return None
 
 
-def checked_path(snapshot: Snapshot) -> str:
+def checked_path(snapshot: AnalysisInput) -> str:
     """The path that messages show, and from which quoted includes are resolved."""
     return path_for_messages(snapshot.path, snapshot.root)
 
@@ -225,7 +225,7 @@ def path_for_messages(path: str | None, root: Path | None) -> str:
     return str(root / "untitled.cu") if root is not None else "<memory>"
 
 
-def shown_path(snapshot: Snapshot) -> str:
+def shown_path(snapshot: AnalysisInput) -> str:
     """How a map names the file: relative to its workspace folder, as the command line would if run there."""
     if snapshot.path is None:
         return name_of(snapshot.uri)
@@ -241,7 +241,7 @@ class _NotingReader(FileReader):
     def __init__(self, reader: FileReader) -> None:
         self._reader = reader
         self.read_files: set[str] = set()
-        self.asked = Asked()
+        self.asked = IndexQuestions()
 
     def read(self, path: str) -> str | None:
         self.read_files.add(same_file_key(path))  # a missing one too: it may be made

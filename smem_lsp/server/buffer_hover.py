@@ -13,7 +13,7 @@ from smem_lsp.facts.partition import PartitionLayouts
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.terms import TermLayout
 from smem_lsp.fixes.model import Safety
-from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel, Name, walk
+from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, BufferAlias, Kernel, walk
 from smem_lsp.output.symbolic_size import symbolic_bytes
 from smem_lsp.rules.apart import open_pairs, why_open
 from smem_lsp.rules.cause_words import on_line, told
@@ -42,7 +42,7 @@ def buffer_lines(
         yield step
 
 
-def reference_lines(report: KernelReport, facts: KernelFacts, name: Name) -> Iterator[str]:
+def reference_lines(report: KernelReport, facts: KernelFacts, name: BufferAlias) -> Iterator[str]:
     """The same about a reference to a part of a buffer."""
     buffer = facts.kernel.buffers[name.buffer]
     start, end = name.within

@@ -8,7 +8,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from smem_lsp.engine import Report
+from smem_lsp.engine import FileReport
 from smem_lsp.server.analysis import Analysis
 from smem_lsp.server.answering import Handler, or_nothing, or_refused, plain, this_text
 from smem_lsp.server.code_actions import (
@@ -177,7 +177,7 @@ def _edits(workspace: Workspace, analysis: Analysis, key: str) -> list[TextEdit]
     """Runs on the worker."""
     snapshot = analysis.snapshot
 
-    def check(text: str) -> Report:
+    def check(text: str) -> FileReport:
         return workspace.analyst.check(snapshot, text, analysis.config, snapshot.reader)
 
     return list(edits_of(analysis, key, check))

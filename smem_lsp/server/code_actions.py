@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
-from smem_lsp.engine import Report
+from smem_lsp.engine import FileReport
 from smem_lsp.engine.merges import merge_finding, merges, parts, unmerges
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.facts import KernelFacts
@@ -133,7 +133,7 @@ def _family(merged: Sequence[Action]) -> Action:
     return Action(f"Merge other buffers ({len(choices)} ways) ▾", MERGE, "choose", choices=choices)
 
 
-def edits_of(analysis: Analysis, key: str, check: Callable[[str], Report]) -> Sequence[TextEdit]:
+def edits_of(analysis: Analysis, key: str, check: Callable[[str], FileReport]) -> Sequence[TextEdit]:
     """The edits of the action with this key. Raises KeyError when the analysis has no such action."""
     assert analysis.report is not None
     word, _, place = key.partition(" ")
@@ -191,7 +191,7 @@ def _touch(a: Span, b: Span) -> bool:
     return a.start <= b.end and b.start <= a.end
 
 
-def _fix_action(fix: Fix, key: str, finding: Finding, report: Report) -> Action:
+def _fix_action(fix: Fix, key: str, finding: Finding, report: FileReport) -> Action:
     assert finding.remedy is not None
     facts = report.facts[finding.remedy.kernel]
     if fix.safety is Safety.DISPLAY or not fix.edits:

@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from smem_lsp.config import Config, ConfigError, Loaded, defaults, discover
+from smem_lsp.config import Config, ConfigError, LoadedSettings, defaults, discover
 from smem_lsp.engine.stated_functions import wrong_stubs
 from smem_lsp.environment import CompileCommands
 from smem_lsp.environment.compiler import OFF
@@ -38,7 +38,7 @@ class ConfigFiles:
 
     def __init__(self) -> None:
         self._commands = CompileCommands()
-        self._found: dict[Path, tuple[float, Loaded | ConfigError]] = {}
+        self._found: dict[Path, tuple[float, LoadedSettings | ConfigError]] = {}
         self.watched = False  # the client tells about changes
         self.trusted = False  # the workspace is: a compiler may run, even one that the workspace names
 
@@ -78,13 +78,13 @@ class ConfigFiles:
             tuple(dict.fromkeys((*problems, *wrong, *unknown))),
         )
 
-    def _of(self, folder: Path) -> Loaded | ConfigError:
+    def _of(self, folder: Path) -> LoadedSettings | ConfigError:
         table = self._found  # `forget` replaces it
         known = table.get(folder)
         now = time.monotonic()
         if known is not None and (self.watched or 0 <= now - known[0] < UNWATCHED_LIFE):
             return known[1]
-        found: Loaded | ConfigError
+        found: LoadedSettings | ConfigError
         try:
             found = discover(folder)
         except ConfigError as error:

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Iterator
 
 from smem_lsp.config import Config
-from smem_lsp.engine import Report
+from smem_lsp.engine import FileReport
 from smem_lsp.fixes.model import Safety
 from smem_lsp.fixes.one_round import one_round
 from smem_lsp.rules.model import Finding, Severity
@@ -30,7 +30,7 @@ def wanted(finding: Finding, config: Config) -> bool:
     return finding.severity <= Severity.WARNING and not _ONLY_WHEN_NAMED.fullmatch(finding.code)
 
 
-def fix_all(report: Report, config: Config, check: Callable[[str], Report]) -> list[TextEdit]:
+def fix_all(report: FileReport, config: Config, check: Callable[[str], FileReport]) -> list[TextEdit]:
     """Edits of the report's text that apply all safe fixes. ``check`` judges the text between two rounds."""
     before = text = report.source.text
     seen = {text}
@@ -46,7 +46,7 @@ def fix_all(report: Report, config: Config, check: Callable[[str], Report]) -> l
     return list(changed_lines(before, text))
 
 
-def _round(report: Report, config: Config) -> list[TextEdit]:
+def _round(report: FileReport, config: Config) -> list[TextEdit]:
     """Edits of one round, each fix whole or not at all."""
     offers = []
     for finding in report.findings:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from smem_lsp.engine.report import KernelReport, Report
-from smem_lsp.ir.nodes import Barrier, BarrierKind, Buffer, Kernel, Name, walk
+from smem_lsp.engine.report import FileReport, KernelReport
+from smem_lsp.ir.nodes import Barrier, BarrierKind, Buffer, BufferAlias, Kernel, walk
 from smem_lsp.rules.contracts import contracts
 from smem_lsp.rules.facts import KernelFacts
 from smem_lsp.rules.host_streams import stream_at
@@ -65,13 +65,13 @@ def hover_at(analysis: Analysis, offset: int) -> Hover | None:
     return _in_kernel(analysis, index, word)
 
 
-def kernel_at(report: Report, span: Span) -> int | None:
+def kernel_at(report: FileReport, span: Span) -> int | None:
     """Index of the kernel whose definition holds ``span``. A binary search: looking at a kernel works out its place."""
     index = bisect_right(report.facts, span.start, key=lambda facts: facts.kernel.span.start) - 1
     return index if index >= 0 and report.facts[index].kernel.span.covers(span) else None
 
 
-def _function(report: Report, word: Span) -> Hover | None:
+def _function(report: FileReport, word: Span) -> Hover | None:
     """The contract of a device function, where it is defined or called."""
     name = report.source.slice(word)
     if _CALLED.match(report.source.text, word.end) is None:
@@ -85,7 +85,7 @@ def _function(report: Report, word: Span) -> Hover | None:
     return None if shown is None else Hover(shown.lines, word)
 
 
-def _launched(report: Report, word: Span) -> Hover | None:
+def _launched(report: FileReport, word: Span) -> Hover | None:
     """The kernel that is launched at ``word``."""
     for index, facts in enumerate(report.facts):
         kernel = facts.kernel
@@ -94,7 +94,7 @@ def _launched(report: Report, word: Span) -> Hover | None:
     return None
 
 
-def _stream(report: Report, word: Span) -> Hover | None:
+def _stream(report: FileReport, word: Span) -> Hover | None:
     """What happens in the stream that is named at ``word``."""
     if report.host is None or _is_member(report.source, word):
         return None
@@ -139,7 +139,7 @@ def buffer_at(kernel: Kernel, name: str, word: Span) -> Buffer | None:
     return min(known)[2] if known else None
 
 
-def _reference_named(kernel: Kernel, written: str, word: Span) -> Name | None:
+def _reference_named(kernel: Kernel, written: str, word: Span) -> BufferAlias | None:
     """The reference to a part of a buffer that ``written`` means at ``word``."""
     known = [
         (scope.end - scope.start, number, each)

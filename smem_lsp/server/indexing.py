@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Asked:
+class IndexQuestions:
     """What an analysis wanted to know of the project, and the answers."""
 
     includers: dict[str, Sequence[str]] = field(default_factory=dict)  # by path
@@ -51,7 +51,7 @@ class ProjectIndexing:
         self,
         reader: DiskReader,
         worker: Worker,
-        asked: Callable[[], Mapping[str, Asked]],
+        asked: Callable[[], Mapping[str, IndexQuestions]],
         changed: Callable[[Sequence[str]], None],
     ) -> None:
         self._reader = reader

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from smem_lsp.engine import Report
+from smem_lsp.engine import FileReport
 from smem_lsp.output import layout_html, layout_svg, layout_text, stream_timeline
 from smem_lsp.output.layout_json import layout_object
 from smem_lsp.output.rule_page import rule_page
@@ -50,7 +50,7 @@ async def _layout(workspace: Workspace, params: LayoutParams) -> dict[str, objec
     return await or_refused(workspace, uri, draw)
 
 
-def _streams(report: Report, offset: int, form: str) -> dict[str, object] | None:
+def _streams(report: FileReport, offset: int, form: str) -> dict[str, object] | None:
     """What happens in the streams of the host function at this place; the JSON of a kernel has no form for it."""
     function = None if report.host is None else report.host.around(offset)
     if report.host is None or function is None or form == "json":
@@ -59,7 +59,7 @@ def _streams(report: Report, offset: int, form: str) -> dict[str, object] | None
     return {form: stream_timeline.drawn(function.name, streams, form)} if streams else None
 
 
-def _map(report: Report, index: int, params: LayoutParams) -> str:
+def _map(report: FileReport, index: int, params: LayoutParams) -> str:
     match params.format:
         case "svg":
             return layout_svg.render(report, index)

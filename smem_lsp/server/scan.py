@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from smem_lsp.config import ConfigError, GitIgnore, Loaded, defaults, discover
+from smem_lsp.config import ConfigError, GitIgnore, LoadedSettings, defaults, discover
 from smem_lsp.environment.sources import collect
 from smem_lsp.server.uris import uri_of
 
@@ -25,7 +25,7 @@ def cuda_files(folders: Sequence[Path]) -> list[str]:
 
 def _in_folder(folder: Path) -> Iterator[str]:
     git = GitIgnore([str(folder)], lambda line: None)
-    configs: dict[Path, Loaded] = {}
+    configs: dict[Path, LoadedSettings] = {}
 
     def excluded(path: str) -> bool:
         around = Path(path).parent
@@ -36,7 +36,7 @@ def _in_folder(folder: Path) -> Iterator[str]:
     yield from collect([str(folder)], excluded).files
 
 
-def _config(folder: Path) -> Loaded:
+def _config(folder: Path) -> LoadedSettings:
     try:
         return discover(folder)
     except ConfigError:  # told when a file of the folder is analysed

@@ -50,7 +50,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class DocumentTouched:
     """The user asks about a document."""
 
     uri: str
@@ -82,7 +82,7 @@ class Missed:
     uri: str
 
 
-ScheduleEvent = Changed | Touched | Closed | Elapsed | Ended | Missed
+ScheduleEvent = Changed | DocumentTouched | Closed | Elapsed | Ended | Missed
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Fail:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReadyAnswer:
     """Whoever waits for the document waits no longer: see ``current``."""
 
     uri: str
@@ -134,7 +134,7 @@ class Supersede:
     uri: str
 
 
-ScheduleAction = Start | Withdraw | Publish | Renew | Fail | Answer | Supersede
+ScheduleAction = Start | Withdraw | Publish | Renew | Fail | ReadyAnswer | Supersede
 
 
 @dataclass(slots=True)
@@ -181,7 +181,7 @@ class Scheduler:
         match event:
             case Changed():
                 self._changed(event, now)
-            case Touched():
+            case DocumentTouched():
                 self._touched(event.uri, now)
             case Closed():
                 self._closed(event.uri)
@@ -250,7 +250,7 @@ class Scheduler:
     def _closed(self, uri: str) -> None:
         if self._documents.pop(uri, None) is not None:
             self._abandon(uri)
-            self._actions.append(Answer(uri))
+            self._actions.append(ReadyAnswer(uri))
 
     def _missed(self, uri: str, now: float) -> None:
         document = self._documents.get(uri)
@@ -346,7 +346,7 @@ class Scheduler:
             self._actions.append(Publish(event.analysis))
         else:
             self._actions.append(Fail(document.uri))
-        self._actions.append(Answer(document.uri))
+        self._actions.append(ReadyAnswer(document.uri))
 
 
 def pause(times: deque[float]) -> float:

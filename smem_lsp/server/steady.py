@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import field, replace
 
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.rules.model import Finding, Note
 from smem_lsp.rules.words import Words
 from smem_lsp.server.analysis import Analysis
@@ -38,7 +38,7 @@ class _Whole:
     kernels: int
 
     @classmethod
-    def of(cls, report: Report) -> _Whole:
+    def of(cls, report: FileReport) -> _Whole:
         kernels = {facts.kernel.name_span for facts in report.facts}
         return cls(report.statistics.unparsed_statements or 0, len(kernels))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, walk
 from smem_lsp.output.map_colours import FILLS, fill
 from smem_lsp.output.memory_map import memory_map
@@ -15,7 +15,7 @@ from smem_lsp.source import Span
 _DONE = {True: "write", False: "read"}
 
 
-def stripes(report: Report, kernel: int, word: Span) -> dict[str, object] | None:
+def stripes(report: FileReport, kernel: int, word: Span) -> dict[str, object] | None:
     """``{buffer, colour, lines: [[first, last]], barriers: [{line, words}]}`` of the buffer that is named at ``word``,
     lines 0-based; the colour is that of the map. None: no buffer is."""
     facts = report.facts[kernel]

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from lsprotocol import types
 
-from smem_lsp.engine import Report
+from smem_lsp.engine import FileReport
 from smem_lsp.engine.merges import merges
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.ir.nodes import Kernel
@@ -78,7 +78,7 @@ async def _kernels(workspace: Workspace, params: DocumentParams) -> list[dict[st
     return await or_nothing(workspace, uri, work)
 
 
-def _with_streams(report: Report) -> Iterator[tuple[Function, str]]:
+def _with_streams(report: FileReport) -> Iterator[tuple[Function, str]]:
     """The host functions with streams of their own, and how many."""
     if report.host is None:
         return

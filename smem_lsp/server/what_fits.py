@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from smem_lsp.engine.fit import NOT_COMPILED, Combination
+from smem_lsp.engine.fit import NOT_COMPILED, KnobValues
 from smem_lsp.engine.fit_argument import argument_at
 from smem_lsp.engine.fit_constant import Constant, brief_words, constant_at, what_if, words
 from smem_lsp.server.action_titles import LONGEST as LONGEST_TITLE
@@ -65,7 +65,7 @@ async def _find(ask: Ask, analysis: Analysis, query: ActionQuery, found: list[Ac
             found.append(Action(what, REWRITE, f"fit {value}", refused=then.problem))
 
 
-def _with(analysis: Analysis, constant: Constant, value: int) -> Combination | None:
+def _with(analysis: Analysis, constant: Constant, value: int) -> KnobValues | None:
     """Runs on the worker."""
     snapshot = analysis.snapshot
     return what_if(

@@ -15,7 +15,7 @@ from smem_lsp.environment import DiskReader, Indexing
 from smem_lsp.environment.compiler import Compiler, user_store
 from smem_lsp.environment.index_store import user_index_store
 from smem_lsp.server.analyses import Analyses
-from smem_lsp.server.analysis import Analysis, Analyst, Snapshot, path_for_messages
+from smem_lsp.server.analysis import Analysis, AnalysisInput, Analyst, path_for_messages
 from smem_lsp.server.background import Background
 from smem_lsp.server.client_settings import ClientSettings, overlay, read_client_settings
 from smem_lsp.server.code_lens import KeptLenses, kept_lenses
@@ -23,7 +23,7 @@ from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.diagnostics import diagnostics_of, result_id
 from smem_lsp.server.documents import Change, Document, Documents
 from smem_lsp.server.handshake import Client
-from smem_lsp.server.indexing import Asked, ProjectIndexing
+from smem_lsp.server.indexing import IndexQuestions, ProjectIndexing
 from smem_lsp.server.outgoing import Outgoing
 from smem_lsp.server.scheduler import AnalysisRun
 from smem_lsp.server.steady import Steady
@@ -186,7 +186,7 @@ class Workspace:
     def _name_folders(self) -> None:
         self._reader.name_folders(path for path in map(path_of, self._folders) if path is not None)
 
-    def _asked(self) -> dict[str, Asked]:
+    def _asked(self) -> dict[str, IndexQuestions]:
         """What the analyses of the open documents wanted to know of the project."""
         latest = ((document.uri, self.analyses.read(document.uri)) for document in self.documents)
         return {uri: read.asked for uri, read in latest if read is not None}
@@ -253,10 +253,10 @@ class Workspace:
         snapshot = self._snapshot(document, revision=run.revision)
         return self.worker.analyse(lambda stale: self.analyst.analyse(snapshot, stale), run.turn)
 
-    def _snapshot(self, document: Document, *, revision: int, compiler: bool = True) -> Snapshot:
+    def _snapshot(self, document: Document, *, revision: int, compiler: bool = True) -> AnalysisInput:
         """A text and all that decides what is found in it. ``compiler``: what nvcc says of it counts."""
         uri = document.uri
-        return Snapshot(
+        return AnalysisInput(
             uri=uri,
             revision=revision,
             edition=document.edition,

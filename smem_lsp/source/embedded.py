@@ -18,7 +18,7 @@ from smem_lsp.source.text import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class EmbeddedPiece:
     """``inner`` stands for ``outer``. ``copied``: both have the same characters, one for one. An empty ``outer``: it
     has no place in the outer text."""
 
@@ -26,12 +26,12 @@ class Piece:
     outer: Span
     copied: bool
 
-    def part(self, start: int, end: int) -> Piece:
+    def part(self, start: int, end: int) -> EmbeddedPiece:
         """Its part at the inner offsets ``[start, end)``; that stands for all of ``outer`` unless copied."""
         if not self.copied:
-            return Piece(Span(start, end), self.outer, copied=False)
+            return EmbeddedPiece(Span(start, end), self.outer, copied=False)
         by = self.outer.start - self.inner.start
-        return Piece(Span(start, end), Span(start + by, end + by), copied=True)
+        return EmbeddedPiece(Span(start, end), Span(start + by, end + by), copied=True)
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class EmbeddedText:
     """An inner text and the place of each of its characters in the outer one. ``pieces`` cover the inner text."""
 
     text: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[EmbeddedPiece, ...]
 
     @cached_property
     def _inner_starts(self) -> list[int]:
         return [piece.inner.start for piece in self.pieces]
 
     @cached_property
-    def _placed(self) -> list[Piece]:
+    def _placed(self) -> list[EmbeddedPiece]:
         """The pieces with a place in the outer text."""
         return [piece for piece in self.pieces if piece.outer.start < piece.outer.end]
 
@@ -96,7 +96,7 @@ class EmbeddedText:
             at = span.end
         return builder.built()
 
-    def _parts(self, span: Span) -> list[Piece]:
+    def _parts(self, span: Span) -> list[EmbeddedPiece]:
         """The pieces of an inner span, cut at its ends."""
         if span.start >= span.end:
             return []
@@ -126,7 +126,7 @@ class EmbeddedText:
         return None
 
     @staticmethod
-    def _inner_part(piece: Piece, span: Span) -> Span:
+    def _inner_part(piece: EmbeddedPiece, span: Span) -> Span:
         if not piece.copied:
             return piece.inner
         by = piece.inner.start - piece.outer.start
@@ -141,7 +141,7 @@ class Builder:
 
     def __init__(self) -> None:
         self._texts: list[str] = []
-        self._pieces: list[Piece] = []
+        self._pieces: list[EmbeddedPiece] = []
         self._length = 0
         self._through = 0  # the end of the outer text used so far
 
@@ -168,11 +168,11 @@ class Builder:
         inner = Span(self._length, self._length + len(text))
         last = self._pieces[-1] if self._pieces else None
         if copied and last is not None and last.copied and last.outer.end == outer.start:
-            self._pieces[-1] = Piece(
+            self._pieces[-1] = EmbeddedPiece(
                 Span(last.inner.start, inner.end), Span(last.outer.start, outer.end), copied=True
             )
         else:
-            self._pieces.append(Piece(inner, outer, copied))
+            self._pieces.append(EmbeddedPiece(inner, outer, copied))
         self._texts.append(text)
         self._length = inner.end
         self._through = max(self._through, outer.end)

@@ -40,7 +40,7 @@ _MISSING: Final = _Mark()
 _RUNNING: Final = _Mark()  # being computed
 
 
-class Bounds(Protocol):
+class DepthLimit(Protocol):
     """Limits how deeply queries may nest."""
 
     def enter(self) -> bool:
@@ -52,7 +52,7 @@ class Bounds(Protocol):
 _SELDOM = 32  # one share in so many of the budget is kept between two looks at what all answers weigh
 
 
-class Kept:
+class MemoryBudget:
     """The one budget of the process for weighed answers, whatever queries and stores they belong to: ``most`` bytes.
 
     The least recently used ones go first. Those that were used since ``begin`` stay up to twice as much: work that
@@ -116,7 +116,7 @@ class Kept:
 
 
 _NEVER: Final = 1 << 62
-KEPT: Final = Kept(160_000_000)
+KEPT: Final = MemoryBudget(160_000_000)
 
 
 class Store:
@@ -227,7 +227,7 @@ class Query(Generic[K, V]):
         work: Callable[[], V],
         *,
         weigh: Callable[[V], int] | None = None,
-        within: Bounds | None = None,
+        within: DepthLimit | None = None,
     ) -> V:
         """The answer: the cached one, or the result of ``work``. Beyond ``within``, the answer of a cycle."""
         table = store.table(self)

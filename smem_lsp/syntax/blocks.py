@@ -20,7 +20,7 @@ from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.functions import TOP_LEVEL, BraceEnd, FunctionIsland, find_functions
-from smem_lsp.syntax.lexer import Layout, Tokens, layout_of, moved, packed
+from smem_lsp.syntax.lexer import TokenLayout, Tokens, layout_of, moved, packed
 from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.preprocessed_regions import PreprocessedRegion
 from smem_lsp.syntax.said_outside import find_said_outside
@@ -59,7 +59,7 @@ class Definition:
     _known: tuple[Symbols, Symbols] | None = None
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> TokenLayout:
         return layout_of(self.text)
 
     @cached_property
@@ -160,7 +160,7 @@ _OUTLINE = Query[tuple[str, ...], Outline]("outline of a block", each=15)
 
 
 @dataclass(eq=False)
-class Block:
+class SourceBlock:
     """Tokens relative to the block. ``closes``: how many scopes of earlier blocks it closes; ``opens``: (name, is a
     class) of scopes that it leaves open; ``open``: its last definition is incomplete."""
 
@@ -305,7 +305,7 @@ def _launches(tokens: Tokens) -> Iterator[tuple[str, int]]:
 class Placed:
     """A block in a file, in the scopes that are open where it begins."""
 
-    block: Block
+    block: SourceBlock
     start: int
     scopes: tuple[tuple[str, bool], ...]
 
@@ -335,7 +335,7 @@ def place(regions: Sequence[tuple[int, PreprocessedRegion]]) -> list[Placed]:
     return placed
 
 
-def _is_even(blocks: Sequence[Block], depth: int) -> bool:
+def _is_even(blocks: Sequence[SourceBlock], depth: int) -> bool:
     """Can each be read alone, ``depth`` namespaces deep in front of them?"""
     for block in blocks:
         depth -= block.closes
@@ -355,7 +355,7 @@ def _pieces(regions: Sequence[tuple[int, PreprocessedRegion]]) -> list[_Piece]:
     return pieces
 
 
-def _joined(pieces: Sequence[_Piece], first: int, block: Block) -> tuple[Block, int]:
+def _joined(pieces: Sequence[_Piece], first: int, block: SourceBlock) -> tuple[SourceBlock, int]:
     """Join the open ``block`` of piece ``first`` with the pieces that complete it; index behind the last one.
 
     It may end where its braces match, or where a function starts in column 0. If it is still open there, the next
@@ -386,27 +386,27 @@ def _starts_function(piece: _Piece) -> bool:
     )
 
 
-def _whole(piece: _Piece) -> Block:
+def _whole(piece: _Piece) -> SourceBlock:
     return _alone(piece[0][1]) if len(piece) == 1 else _join(tuple(region for _, region in piece))
 
 
-def _alone(region: PreprocessedRegion) -> Block:
+def _alone(region: PreprocessedRegion) -> SourceBlock:
     if region.block is None:
         tokens = region.tokens
         region.block = _block(region.text, tokens, region.columns, region.line_start, region.invocations)
     return region.block
 
 
-_BLOCK = Query[tuple[PreprocessedRegion, ...], Block]("block of several regions", each=60, in_use=True)
+_BLOCK = Query[tuple[PreprocessedRegion, ...], SourceBlock]("block of several regions", each=60, in_use=True)
 
 
-def _join(regions: tuple[PreprocessedRegion, ...]) -> Block:
+def _join(regions: tuple[PreprocessedRegion, ...]) -> SourceBlock:
     return _BLOCK.of(
         PROCESS, regions, partial(_joined_block, regions), weigh=lambda block: len(block.tokens) + 1
     )
 
 
-def _joined_block(regions: tuple[PreprocessedRegion, ...]) -> Block:
+def _joined_block(regions: tuple[PreprocessedRegion, ...]) -> SourceBlock:
     tokens = Tokens([], [], packed(()))
     columns: list[int] = []
     line_start: list[bool] = []
@@ -431,7 +431,7 @@ def _block(
     columns: list[int],
     line_start: list[bool],
     invocations: Sequence[tuple[int, int]],
-) -> Block:
+) -> SourceBlock:
     look()
     partner = match_brackets(tokens.kinds)
 
@@ -454,7 +454,9 @@ def _block(
         for i, kind in enumerate(tokens.kinds)
         if kind in _BRACES and partner[i] < 0 and not any(i in body for body in bodies)
     )
-    return Block(tokens, partner, functions, found.closes, found.opens, found.open, loose, unclosed, even)
+    return SourceBlock(
+        tokens, partner, functions, found.closes, found.opens, found.open, loose, unclosed, even
+    )
 
 
 def _settle(partner: array[int], brace: BraceEnd) -> None:

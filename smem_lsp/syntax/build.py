@@ -10,15 +10,15 @@ from smem_lsp.syntax.grammar_tokens import GrammarToken
 from smem_lsp.syntax.parts import (
     POINTERS,
     Abstract,
-    Arguments,
     BitWidth,
     DeclaratorName,
     DeclaratorParts,
     Designated,
     Dimension,
     Initializer,
+    ParsedArguments,
     Pointer,
-    Words,
+    Specifiers,
 )
 
 Children = list[Any]
@@ -53,7 +53,7 @@ def _rename_operator(text: str) -> str:
     return _SPELLED.get(text, text)
 
 
-def _names_of(groups: Iterable[Words]) -> list[tree.Name]:
+def _names_of(groups: Iterable[Specifiers]) -> list[tree.Name]:
     """The names among specifiers."""
     return [group.name for group in groups if group.name is not None]
 
@@ -184,12 +184,12 @@ class TreeBuilder:
         hi = max(d.hi for d in declarators)
         return tree.Declaration(c[0].lo, hi, words, declarators, c[declr].lo, _names_of(c[:declr]))
 
-    def specifier(self, c: Children) -> Words:
+    def specifier(self, c: Children) -> Specifiers:
         child = c[0]
         if isinstance(child, tree.Name):
-            return Words([child.text + ("<>" if child.templated else "")], child.lo, child.hi, child)
+            return Specifiers([child.text + ("<>" if child.templated else "")], child.lo, child.hi, child)
         text = "decltype" if child.type == "TYPE" and child.hi - child.lo > 1 else child.text
-        return Words(["{}" if child.type == "CLASS_BODY" else text], child.lo, child.hi)
+        return Specifiers(["{}" if child.type == "CLASS_BODY" else text], child.lo, child.hi)
 
     def init_declarator(self, c: Children) -> tree.Declarator:
         initializer: Any = None
@@ -265,7 +265,7 @@ class TreeBuilder:
         hi = c[0].hi
         for child in c[1:]:
             hi = max(hi, child.hi)
-            if isinstance(child, Words):
+            if isinstance(child, Specifiers):
                 words += child
                 names += _names_of([child])
             elif isinstance(child, Abstract):
@@ -349,8 +349,8 @@ class TreeBuilder:
         arguments = name.arguments[-1] if name.arguments else None
         return tree.Member(c[0].lo, name.hi, c[0], c[1].text, name.text, arguments)
 
-    def arguments(self, c: Children) -> Arguments:
-        return Arguments(child for child in c if not isinstance(child, GrammarToken))
+    def arguments(self, c: Children) -> ParsedArguments:
+        return ParsedArguments(child for child in c if not isinstance(child, GrammarToken))
 
     def number(self, c: Children) -> tree.Number | tree.Name:
         if c[0].text == "this":
@@ -389,7 +389,7 @@ class TreeBuilder:
     def _opaque(self, kind: tree.OpaqueKind, c: Children) -> tree.Opaque:
         operands: list[tree.Expr] = []
         for child in c:
-            if isinstance(child, Arguments):
+            if isinstance(child, ParsedArguments):
                 operands += child
             elif not isinstance(child, GrammarToken):
                 operands.append(child)

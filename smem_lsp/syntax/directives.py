@@ -11,13 +11,13 @@ from smem_lsp.source.queries import remembered
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax.conditions import counting_names, evaluate
 from smem_lsp.syntax.expand import COUNTER, LINE
-from smem_lsp.syntax.header_stretches import Stretch, Stretches
+from smem_lsp.syntax.header_stretches import HeaderStretch, Stretches
 from smem_lsp.syntax.headers import Piece, directives_of, names_in, used_macros
-from smem_lsp.syntax.includes import Run
+from smem_lsp.syntax.includes import Preprocessing
 from smem_lsp.syntax.known_names import known
 from smem_lsp.syntax.lexer import Tokens, lex, lex_macro, packed
 from smem_lsp.syntax.macros import Macro, TokenList, parse_definition
-from smem_lsp.syntax.preprocessed_regions import Conditions
+from smem_lsp.syntax.preprocessed_regions import OpenConditionals
 
 _DIRECTIVE_NAME = regex(r"#\s*(\w*)")
 _CONTINUATION = regex(r"\\\r?\n")
@@ -43,10 +43,10 @@ _FLAG = regex(
 )  # the first operand, not reserved
 _ABSENT = frozenset(("_MSC_VER", "_WIN32", "_WIN64", "_LIBCPP_VERSION"))  # of other compilers
 _WORDS = frozenset(("true", "false", "and", "or", "not"))  # of a condition
-OUTSIDE = Conditions()  # no conditional is open
+OUTSIDE = OpenConditionals()  # no conditional is open
 
 
-def process_header(run: Run, path: str, text: str, depth: int, bare: bool) -> None:
+def process_header(run: Preprocessing, path: str, text: str, depth: int, bare: bool) -> None:
     """Carry out a header's directives and add its declarations to the run. ``bare``: its directives only."""
     File(run, path, TokenList.empty(), None, depth).process(text, bare=bare)
 
@@ -105,12 +105,12 @@ class File:
 
     def __init__(
         self,
-        run: Run,
+        run: Preprocessing,
         path: str,
         out: TokenList,
         notes: Notes | None,
         depth: int,
-        before: Conditions = OUTSIDE,
+        before: OpenConditionals = OUTSIDE,
     ) -> None:
         self.run = run
         self.path = path
@@ -148,7 +148,7 @@ class File:
             at = stretch.end
         known.keep()
 
-    def _replay(self, stretch: Stretch) -> None:
+    def _replay(self, stretch: HeaderStretch) -> None:
         run = self.run
         for name, macro in stretch.changes.items():
             run.define(name, macro)
@@ -160,7 +160,7 @@ class File:
             run.pieces.append(stretch.piece)
         self._continue_in(stretch.after)
 
-    def _read_stretch(self, tokens: Tokens, start: int, known: Stretches) -> Stretch:
+    def _read_stretch(self, tokens: Tokens, start: int, known: Stretches) -> HeaderStretch:
         run, before, pending = self.run, self.conditions(), self.pending is not None
         expander = run.expander
         changed, pasted, produced = len(run.changes), len(expander.pasted), expander.produced
@@ -175,7 +175,7 @@ class File:
         spelt = "\n".join(tokens.texts[start : len(tokens) if stop is None else end])
         words = names_in(spelt).union(expander.pasted[pasted:])
         uses, asked = used_macros(words, run.macros, then)
-        stretch = Stretch(
+        stretch = HeaderStretch(
             before=before,
             after=self.conditions(),
             uses=uses,
@@ -193,12 +193,12 @@ class File:
             known.add(start, stretch)
         return stretch
 
-    def _continue_in(self, conditions: Conditions) -> None:
+    def _continue_in(self, conditions: OpenConditionals) -> None:
         self.stack = [_Conditional(*each) for each in conditions.stack]
         self.active = conditions.active
 
-    def conditions(self) -> Conditions:
-        return Conditions(
+    def conditions(self) -> OpenConditionals:
+        return OpenConditionals(
             tuple((each.outer, each.taken, each.unknown, each.flags) for each in self.stack), self.active
         )
 
@@ -434,7 +434,7 @@ def _stops(kinds: list[str], start: int) -> Iterable[int]:
     return (i for i in range(start, len(kinds)) if kinds[i] == "DIRECTIVE" or kinds[i] == "HASH")
 
 
-def _defined_after_all(texts: list[str], run: Run) -> list[str]:
+def _defined_after_all(texts: list[str], run: Preprocessing) -> list[str]:
     """Answer a ``defined`` that a macro produced: undefined by the standard, but compilers accept it."""
     if "defined" not in texts:
         return texts

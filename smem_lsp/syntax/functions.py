@@ -100,10 +100,10 @@ def find_functions(
     partners; ``indent``: the column of a token that is the first of its line, -1 for any other. ``indent`` is called
     only where braces do not match.
     """
-    return _Finder(kinds, texts, columns, partner, indent).run()
+    return _FunctionFinder(kinds, texts, columns, partner, indent).run()
 
 
-class _Finder:
+class _FunctionFinder:
     """Walks over declarations and skips each function as a whole. So every `}` it meets closes a scope, and missing
     or extra braces inside functions do not change which one."""
 

@@ -28,7 +28,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _MOST_BYTES = 16 * 1024 * 1024  # of the tables, which take about 150,000
 
 
-class Refused(NotRead):
+class GrammarRefused(NotRead):
     """The marks do not match the grammar."""
 
 
@@ -113,7 +113,7 @@ def parse(start: str, marks: Sequence[GrammarToken]) -> Any:
                 known = found.prepare(state)
             action = known.get(kind)
             if action is None:
-                raise Refused
+                raise GrammarRefused
             following, size, build, origin, handed_on = action
             if build is None:  # shift
                 states.append(following)
@@ -231,7 +231,7 @@ class Repairing:
         while True:
             action = self._action(states[-1], mark.type)
             if action is None:
-                raise Refused
+                raise GrammarRefused
             following, size, build, origin, _ = action
             if build is None:
                 states.append(following)

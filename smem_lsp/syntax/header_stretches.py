@@ -16,23 +16,23 @@ from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.expand import MAX_TOKENS
 from smem_lsp.syntax.headers import Piece
 from smem_lsp.syntax.macros import Macro, mean_the_same
-from smem_lsp.syntax.preprocessed_regions import Conditions
+from smem_lsp.syntax.preprocessed_regions import OpenConditionals
 
 if TYPE_CHECKING:
-    from smem_lsp.syntax.includes import Run
+    from smem_lsp.syntax.includes import Preprocessing
 
 _VARIANTS = 6  # of one stretch under different macros
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stretch:
+class HeaderStretch:
     """What the tokens of a header did from one place as far as its next include. ``uses``: the macros that its words
     named; ``words``: all that could have been macros; ``changes``: macros defined, None: undefined; ``once``: it says
     ``#pragma once``; ``pasted``: names that ``##`` made; ``produced``: tokens that macros produced; ``include``: name,
     quoted; ``end``: index of the token behind it, -1 at the end of the header."""
 
-    before: Conditions
-    after: Conditions
+    before: OpenConditionals
+    after: OpenConditionals
     uses: Mapping[str, Macro]
     words: frozenset[str]
     changes: Mapping[str, Macro | None]
@@ -47,7 +47,7 @@ class Stretch:
     def size(self) -> int:
         return len(self.words) + 50 + (0 if self.piece is None else len(self.piece.tokens))
 
-    def holds(self, before: Conditions, run: Run) -> bool:
+    def holds(self, before: OpenConditionals, run: Preprocessing) -> bool:
         """Would the tokens do the same here?"""
         if self.before != before or run.expander.produced + self.produced > MAX_TOKENS:
             return False
@@ -64,7 +64,7 @@ class Stretches:
     bare: bool
     tokens: int = -1
     size: int = 0
-    _known: dict[int, list[Stretch]] = field(default_factory=dict)
+    _known: dict[int, list[HeaderStretch]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, path: str, text: str, bare: bool) -> Stretches:
@@ -72,13 +72,13 @@ class Stretches:
         same = found is not None and (found.text is text or found.text == text)
         return found if same and found is not None else cls(path, text, bare)
 
-    def find(self, start: int, before: Conditions, run: Run) -> Stretch | None:
+    def find(self, start: int, before: OpenConditionals, run: Preprocessing) -> HeaderStretch | None:
         """The stretch from the token ``start`` on; None where it is not known what it does here."""
         if run.expander.refused:
             return None
         return next((each for each in self._known.get(start, ()) if each.holds(before, run)), None)
 
-    def add(self, start: int, stretch: Stretch) -> None:
+    def add(self, start: int, stretch: HeaderStretch) -> None:
         known = self._known.setdefault(start, [])
         known.insert(0, stretch)
         self.size += stretch.size - sum(each.size for each in known[_VARIANTS:])

@@ -89,7 +89,7 @@ class Reads:
 
     reads: dict[str, str | None] = field(default_factory=dict)
     searches: dict[tuple[str, str], str | None] = field(default_factory=dict)
-    inner: list[Effect] = field(default_factory=list)
+    inner: list[HeaderEffect] = field(default_factory=list)
 
     def add(self, other: Reads) -> None:
         self.reads |= other.reads
@@ -137,7 +137,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class HeaderEffect:
     """What including a header did, nested headers included."""
 
     text: str
@@ -190,7 +190,9 @@ def _piece_of(regions: Sequence[PreprocessedRegion]) -> Piece:
     return _SAME_PIECE.of(PROCESS, _Spelt(piece), lambda: piece, weigh=lambda _: len(piece.tokens) + 1)
 
 
-_EFFECTS = Query[str, tuple[Effect, ...]]("effects of including a header, by its path", each=30, whole=True)
+_EFFECTS = Query[str, tuple[HeaderEffect, ...]](
+    "effects of including a header, by its path", each=30, whole=True
+)
 
 
 def find_effect(
@@ -199,14 +201,14 @@ def find_effect(
     macros: Mapping[str, Macro],
     once: set[str],
     look: Look,
-    fits: Callable[[Effect], bool],
-) -> Effect | None:
+    fits: Callable[[HeaderEffect], bool],
+) -> HeaderEffect | None:
     """The cached effect of including the header, if it still holds. ``fits``: would as much be read now?"""
     known = _EFFECTS.find(PROCESS, path) or ()
     return next((each for each in known if fits(each) and each.holds(text, macros, once, look)), None)
 
 
-def keep_effect(path: str, effect: Effect) -> None:
+def keep_effect(path: str, effect: HeaderEffect) -> None:
     """Cache the effect of including a header, beside its effects under other macros."""
     others = [old for old in _EFFECTS.find(PROCESS, path) or () if old.text == effect.text]
     kept = (effect, *others[: _VARIANTS - 1])

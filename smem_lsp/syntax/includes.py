@@ -11,7 +11,7 @@ from smem_lsp.source.budget import look
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.expand import Expander
 from smem_lsp.syntax.headers import (
-    Effect,
+    HeaderEffect,
     IncludedFile,
     Look,
     Piece,
@@ -52,18 +52,18 @@ _DEFINED_TESTS = frozenset(
 class ProcessHeader(Protocol):
     """Carries out a header's directives and adds its declarations to the run. ``bare``: its directives only."""
 
-    def __call__(self, run: Run, path: str, text: str, depth: int, bare: bool) -> None: ...
+    def __call__(self, run: Preprocessing, path: str, text: str, depth: int, bare: bool) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class PreprocessorProblem:
     """A construct that the preprocessor gave up on. ``span``: in the file itself."""
 
     span: Span
     message: str
 
 
-class Run:
+class Preprocessing:
     """The state that a file and its headers share. Its lists only grow, so a header's effect is what it appended."""
 
     __slots__ = (
@@ -122,7 +122,7 @@ class Run:
         self.tokens = 0  # of the code of headers
         self.text = 0  # code points of headers
         self.limited = 0  # how often a bound was hit
-        self.problems: list[Problem] = []
+        self.problems: list[PreprocessorProblem] = []
         self.site = Span(0, 0)  # of the file's own directive now carried out
         self.directive = 0  # its offset in its region
 
@@ -167,14 +167,14 @@ class Run:
         else:
             self._read(candidate, text, depth)
 
-    def _same_stage(self, effect: Effect) -> bool:
+    def _same_stage(self, effect: HeaderEffect) -> bool:
         """Would as much of a header and its nested headers be read as when it had this effect?"""
         return effect.stage == stage(self.tokens) == stage(self.tokens + effect.tokens)
 
     def _refuse(self, message: str) -> None:
         self.limited += 1
         if not self.problems:
-            self.problems.append(Problem(self.site, message))
+            self.problems.append(PreprocessorProblem(self.site, message))
 
     def _read(self, path: str, text: str, depth: int) -> None:
         """Process a header and cache its effect."""
@@ -211,7 +211,7 @@ class Run:
             after[name] = new
         uses, asked = used_macros(frozenset().union(*words(), pasted()), self.macros, before)
         added = frozenset(once())
-        effect = Effect(
+        effect = HeaderEffect(
             text=text,
             uses=uses,
             words=asked,
@@ -231,7 +231,7 @@ class Run:
         keep_effect(path, effect)
         around.inner.append(effect)
 
-    def _replay(self, effect: Effect) -> None:
+    def _replay(self, effect: HeaderEffect) -> None:
         macros = self.macros
         for name, macro in effect.changes.items():
             self.changes.append((name, macros.get(name), macro))

@@ -19,7 +19,7 @@ _LINE = regex(
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownNames:
     """``macros``: ``NAME(parameters) body``, as it would follow ``#define``; ``headers``: those that nvcc 13 finds
     without a flag, what ``__has_include`` answers for them; ``types``: their sizes are not known here."""
 
@@ -30,7 +30,7 @@ class Known:
 
 
 @remembered(most=1)
-def known() -> Known:
+def known() -> KnownNames:
     """All of them. Raises ValueError for a line of another form."""
     macros: list[str] = []
     named: dict[str, set[str]] = {"header": set(), "type": set(), "template": set()}
@@ -44,7 +44,7 @@ def known() -> Known:
                 macros.append(found[kind])
             elif kind is not None:
                 named[kind].add(found[kind])
-    return Known(
+    return KnownNames(
         tuple(macros),
         frozenset(named["header"]),
         frozenset(named["type"]),

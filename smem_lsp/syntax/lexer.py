@@ -312,7 +312,7 @@ def _loose(texts: list[str]) -> str:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Layout:
+class TokenLayout:
     """Where the words of a text stand. ``words``: the text without what stands between lines, comments and blank ones;
     ``starts``: of each word, in code points; ``lines``: how many line ends are in front of it. Two texts with equal
     ``words`` have the same words, and those of one line of one of them stand on one line of the other."""
@@ -322,10 +322,10 @@ class Layout:
     lines: array[int]
 
 
-def layout_of(text: str) -> Layout:
+def layout_of(text: str) -> TokenLayout:
     """The layout of a text, in which a directive is a word; one with old line ends is a word by itself."""
     if "\r" in text.replace("\r\n", ""):
-        return Layout(text, packed((0,)), packed((0,)))
+        return TokenLayout(text, packed((0,)), packed((0,)))
     look()
     words: list[str] = []
     starts: list[int] = []
@@ -340,7 +340,7 @@ def layout_of(text: str) -> Layout:
         at += len(gap) + len(word)
         line += word.count("\n")
     look()
-    return Layout("".join(words), packed(starts), packed(lines))
+    return TokenLayout("".join(words), packed(starts), packed(lines))
 
 
 def lex_macro(text: str) -> tuple[list[str], list[str]]:

@@ -237,7 +237,7 @@ def _read_statements(ahead: Lookahead, lo: int, hi: int, line_start: Sequence[bo
     root: tree.Block
     try:
         root = grammar.parse("statements", chunks.marks)
-    except grammar.Refused:
+    except grammar.GrammarRefused:
         repaired = True
         root = _parse_with_repairs(chunks.marks)
     if _nesting(root) > MAX_TREE_DEPTH:
@@ -320,7 +320,7 @@ def _parse_with_repairs(marks: Sequence[GrammarToken]) -> tree.Block:
         while repairs <= _REPAIRS:
             try:
                 result = parser.feed(mark)
-            except grammar.Refused:
+            except grammar.GrammarRefused:
                 repairs += 1
                 supplied = _supply(parser, mark)
                 if supplied is None:

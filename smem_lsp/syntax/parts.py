@@ -9,7 +9,7 @@ from smem_lsp.syntax import tree
 POINTERS = ("*", "&", "&&", "::*")  # "::*": pointer to member
 
 
-class Words(list[str]):
+class Specifiers(list[str]):
     """Specifier words with their token range. ``name``: the word, if it is a name."""
 
     __slots__ = ("hi", "lo", "name")
@@ -21,7 +21,7 @@ class Words(list[str]):
         self.name = name
 
 
-class Arguments(list[Any]):
+class ParsedArguments(list[Any]):
     """Call arguments; a type of their own, to tell them from other children."""
 
     __slots__ = ()

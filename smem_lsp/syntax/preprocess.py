@@ -32,15 +32,15 @@ from smem_lsp.syntax.headers import (
     used_macros,
     words_of,
 )
-from smem_lsp.syntax.includes import Problem, Run
+from smem_lsp.syntax.includes import Preprocessing, PreprocessorProblem
 from smem_lsp.syntax.lexer import LAUNCH_OPENING, Region, Tokens, moved, packed, regions
 from smem_lsp.syntax.macros import Macro, TokenList
 from smem_lsp.syntax.predefined import initial_macros
 from smem_lsp.syntax.preprocessed_regions import (
-    Conditions,
     Environment,
+    MacroVersion,
+    OpenConditionals,
     PreprocessedRegion,
-    Version,
     find,
     keep,
 )
@@ -70,7 +70,7 @@ class Preprocessed:
     entered: list[str] = field(default_factory=list)  # paths of the headers that were read
     missing: list[str] = field(default_factory=list)  # includes that were not found
     missing_quoted: bool = False  # one of them is spelled "..."
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[PreprocessorProblem] = field(default_factory=list)
     cut_off: bool = False  # the headers exceeded the bounds
     refused: frozenset[str] = frozenset()  # macros that did, and are left as they are
     files: list[IncludedFile] = field(default_factory=list)  # other files of the unit
@@ -214,13 +214,15 @@ def preprocess(
     decides ``__CUDA_ARCH__``; ``earlier``: the regions of an earlier version of the text.
     """
     macros = initial_macros(arch, defines, flags)
-    run = Run(macros, reader, (*include_dirs, *flags.include_dirs), flags.quote_dirs, _process_header)
+    run = Preprocessing(
+        macros, reader, (*include_dirs, *flags.include_dirs), flags.quote_dirs, _process_header
+    )
     run.expander.path = path
     environment = Environment(macros, _first_version(arch, tuple(defines), flags))
     for forced in flags.includes:
         run.include(forced, path, True, 0)
     if run.changes:
-        environment.version = Version()
+        environment.version = MacroVersion()
     result = Preprocessed([], environment, regions=regions(text, earlier))
     result.preprocessed_regions += _read_regions(run, result.regions, environment, path, 0)
     result.pieces, result.files = tuple(run.pieces), run.files
@@ -255,7 +257,7 @@ def holds_kernels(text: str) -> bool:
     return any(mark in text for mark in _MARKS) or LAUNCH_OPENING.search(text) is not None
 
 
-def _process_header(run: Run, path: str, text: str, depth: int, bare: bool) -> None:
+def _process_header(run: Preprocessing, path: str, text: str, depth: int, bare: bool) -> None:
     """Carry out a header's directives and add its declarations to the run, and the file itself if it may hold kernels
     or launches. ``bare``: its directives only."""
     if bare or not holds_kernels(text):
@@ -263,7 +265,7 @@ def _process_header(run: Run, path: str, text: str, depth: int, bare: bool) -> N
         return
     cut = _CUT.of(PROCESS, text, partial(regions, text), weigh=lambda _: len(text) + 1)
     run.tokens += sum(len(region.kinds) for _, region in cut)
-    read = tuple(_read_regions(run, cut, Environment(run.macros, Version()), path, depth))
+    read = tuple(_read_regions(run, cut, Environment(run.macros, MacroVersion()), path, depth))
     file = IncludedFile(path, text, read, piece_of(read))
     run.files.append(file)
     run.pieces.append(file.piece)
@@ -273,7 +275,7 @@ _CUT = Query[str, list[tuple[int, Region]]]("regions of a header", each=20)
 
 
 def _read_regions(
-    run: Run,
+    run: Preprocessing,
     cut: Sequence[tuple[int, Region]],
     environment: Environment,
     path: str,
@@ -299,16 +301,16 @@ def _read_regions(
 
 
 @remembered(most=64)
-def _first_version(arch: str | None, defines: tuple[str, ...], flags: CompileFlags) -> Version:
+def _first_version(arch: str | None, defines: tuple[str, ...], flags: CompileFlags) -> MacroVersion:
     """The version of the macros before the first line."""
-    return Version()
+    return MacroVersion()
 
 
 def _read_region(
-    run: Run,
+    run: Preprocessing,
     region: Region,
     start: int,
-    before: Conditions,
+    before: OpenConditionals,
     macros: dict[str, Macro],
     path: str,
     depth: int,
@@ -393,14 +395,14 @@ def _layout(region: Region, offsets: list[int]) -> tuple[list[int], list[bool]]:
     return columns, line_start
 
 
-def _too_large(refused: Mapping[str, int]) -> list[Problem]:
+def _too_large(refused: Mapping[str, int]) -> list[PreprocessorProblem]:
     """One problem for all refused macros, at the first of them."""
     if not refused:
         return []
     name, offset = next(iter(refused.items()))
     others = f" and {len(refused) - 1} more" if len(refused) > 1 else ""
     verbs = "expand too far and are left as they are" if others else "expands too far and is left as it is"
-    return [Problem(_site(offset, name), f"`{name}`{others} {verbs}")]
+    return [PreprocessorProblem(_site(offset, name), f"`{name}`{others} {verbs}")]
 
 
 def _site(offset: int, name: str) -> Span:

@@ -17,7 +17,7 @@ from smem_lsp.syntax.lexer import Region, Tokens, ends_at_margin
 from smem_lsp.syntax.macros import Macro, mean_the_same
 
 if TYPE_CHECKING:
-    from smem_lsp.syntax.blocks import Block
+    from smem_lsp.syntax.blocks import SourceBlock
 
 Changes = tuple[tuple[str, Macro | None], ...]  # macros defined; None: undefined
 
@@ -26,7 +26,7 @@ _FOLLOWING = 16  # successors cached for one version
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class OpenConditionals:
     """The conditionals open at a place: for each, was the code around it active, was a branch taken, which name that
     nothing defines is compared to choose one, "" if none is, and for which such names do its conditions ask?"""
 
@@ -34,22 +34,22 @@ class Conditions:
     active: bool = True
 
 
-class Version:
+class MacroVersion:
     """The identity of a table of macros. Equal changes to one version give the same next version, while cached."""
 
     __slots__ = ("_following",)
 
     def __init__(self) -> None:
-        self._following: dict[Changes, Version] = {}
+        self._following: dict[Changes, MacroVersion] = {}
 
-    def after(self, changes: Changes) -> Version:
+    def after(self, changes: Changes) -> MacroVersion:
         if not changes:
             return self
         found = self._following.get(changes)
         if found is None:
             if len(self._following) >= _FOLLOWING:
                 del self._following[next(iter(self._following))]
-            found = self._following[changes] = Version()
+            found = self._following[changes] = MacroVersion()
         return found
 
 
@@ -64,8 +64,8 @@ class PreprocessedRegion:
     """
 
     text: str
-    before: Conditions
-    after: Conditions
+    before: OpenConditionals
+    after: OpenConditionals
     tokens: Tokens
     columns: list[int]
     line_start: list[bool]
@@ -83,9 +83,11 @@ class PreprocessedRegion:
     words: frozenset[str]
     fixed: bool
     produced: int  # tokens that macros produced
-    block: Block | None = None  # the region as a block of its own
+    block: SourceBlock | None = None  # the region as a block of its own
     path: str | None = None  # None: of no matter
-    held: tuple[Version | None, Version | None] = field(default=(None, None))  # macros before it and after it
+    held: tuple[MacroVersion | None, MacroVersion | None] = field(
+        default=(None, None)
+    )  # macros before it and after it
 
     def __len__(self) -> int:
         return len(self.text)
@@ -109,7 +111,7 @@ class PreprocessedRegion:
             and self.changes == other.changes
         )
 
-    def behind(self, version: Version) -> Version:
+    def behind(self, version: MacroVersion) -> MacroVersion:
         """The macros after it, given the macros ``version`` before it."""
         before, after = self.held
         if before is not version or after is None:
@@ -123,7 +125,7 @@ class Environment:
 
     __slots__ = ("_pending", "_table", "version")
 
-    def __init__(self, table: dict[str, Macro], version: Version) -> None:
+    def __init__(self, table: dict[str, Macro], version: MacroVersion) -> None:
         self._table = table
         self._pending: list[Changes] = []
         self.version = version
@@ -148,7 +150,7 @@ class Environment:
 
 
 def find(
-    region: Region, before: Conditions, environment: Environment, path: str
+    region: Region, before: OpenConditionals, environment: Environment, path: str
 ) -> PreprocessedRegion | None:
     """The cached result of the region of this file here, if there is one."""
     version = environment.version

@@ -92,17 +92,19 @@ def written(text: str) -> Sequence[Attribute]:
     ]
 
 
-def effects_of(attributes: Sequence[Attribute]) -> Sequence[Effect]:
+def effects_of(attributes: Sequence[Attribute]) -> Sequence[ParameterEffect]:
     """What attributes say that a function does through its parameters."""
     return [
-        Effect(each.arguments[0], _EFFECTS[each.name], each.arguments[1] if len(each.arguments) > 1 else "")
+        ParameterEffect(
+            each.arguments[0], _EFFECTS[each.name], each.arguments[1] if len(each.arguments) > 1 else ""
+        )
         for each in attributes
         if each.name in _EFFECTS and each.arguments
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class ParameterEffect:
     """What a function does through a parameter. ``kind``: "r" reads, "w" writes, "x" both. ``count``: of elements, a
     number or a parameter; "": one; "some": not known."""
 
@@ -142,7 +144,7 @@ class Stub:
         )
 
     @cached_property
-    def effects(self) -> Sequence[Effect]:
+    def effects(self) -> Sequence[ParameterEffect]:
         """What it does through its parameters."""
         return effects_of(self.attributes)
 

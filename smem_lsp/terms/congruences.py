@@ -53,7 +53,7 @@ def _by(name: str, one: Number, by: int) -> Number | None:
 
 
 def widened(each: Number, first: Number, modulus: int) -> Number | None:
-    """What is kept of a number that every turn of a loop makes larger. ``first``: what it was in the first one."""
+    """What is kept of a number that every iteration of a loop makes larger. ``first``: what it was in the first one."""
     (n, m), (start, _) = each, first
     m = gcd(m, modulus)
     return None if min(n, start) < 0 or n < start else (start + (n - start) % m, m)

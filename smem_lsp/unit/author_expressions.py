@@ -9,11 +9,13 @@ from smem_lsp.syntax.expand import Expander
 from smem_lsp.syntax.lexer import lex_macro
 from smem_lsp.syntax.macros import TokenList
 from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.unit.instances import Binding
+from smem_lsp.unit.instances import InstanceArguments
 from smem_lsp.unit.unit_facts import UnitFacts
 
 
-def stated_value(text: str, around: UnitFacts, function: Function, binding: Binding | None) -> int | None:
+def stated_value(
+    text: str, around: UnitFacts, function: Function, binding: InstanceArguments | None
+) -> int | None:
     """The value of ``text`` with the macros, constants and template arguments of ``function``; None if it is no
     constant expression."""
     expanded = _expanded(text, around.unit)

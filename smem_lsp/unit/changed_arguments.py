@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from smem_lsp.semantics.declarations import Declarations, FunctionDecl
+from smem_lsp.semantics.declarations import DeclaredNames, FunctionDecl
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
@@ -32,7 +32,7 @@ _Changed = dict[str, frozenset[int] | None]
 _DECLARED = Query[tuple[()], _Changed]("arguments that declared functions may change", most=1)
 
 
-def _declared(declarations: Declarations) -> Iterator[tuple[str, Sequence[str]]]:
+def _declared(declarations: DeclaredNames) -> Iterator[tuple[str, Sequence[str]]]:
     for each in declarations.walk():
         if isinstance(each, FunctionDecl):
             yield each.name, each.source.texts[slice(*each.list)]

@@ -9,7 +9,7 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.blocks import Block
+from smem_lsp.syntax.blocks import SourceBlock
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.parse import Function, TranslationUnit, parse_chunk
 from smem_lsp.targets.dialects import CUDA
@@ -58,5 +58,5 @@ def may_be_non_portable(unit: TranslationUnit) -> bool:
 _ALLOWS = Query[tuple[()], bool]("does a block allow clusters of more blocks?")
 
 
-def _allows(block: Block) -> bool:
+def _allows(block: SourceBlock) -> bool:
     return not CUDA.cluster_opt_ins.isdisjoint(block.tokens.texts)

@@ -13,7 +13,7 @@ from smem_lsp.syntax.parse import Function
 from smem_lsp.syntax.stubs import Stub
 from smem_lsp.targets.dialects import DIALECTS, names_in_cuda
 from smem_lsp.unit.kernel_tables import KernelTable
-from smem_lsp.unit.outside_calls import Outside
+from smem_lsp.unit.outside_calls import ExternalFunction
 from smem_lsp.unit.size_functions import filled
 
 _KEEPING = ("launch", "callback")
@@ -46,7 +46,7 @@ class Callees:
     bounded: frozenset[str]
     overloads: Mapping[str, Sequence[Function]]
     tables: Mapping[str, KernelTable]
-    outside: Mapping[str, Outside]
+    outside: Mapping[str, ExternalFunction]
 
     def overloaded(self, name: str) -> Sequence[tuple[int, Function]]:
         """The functions of this name that a walk may enter."""

@@ -23,18 +23,18 @@ from smem_lsp.unit.host_unfollowed import is_called_in_sight, is_object, leaves_
 from smem_lsp.unit.host_values import (
     Extents,
     Filled,
+    HostAddress,
+    HostPath,
     HostValue,
     Items,
     LambdaName,
     Object,
-    Path,
-    Place,
     any_of,
     constant_extents,
     number,
     symbols_of,
 )
-from smem_lsp.unit.outside_calls import NOTHING, Outside, Passed, carried, default, prototype
+from smem_lsp.unit.outside_calls import NOTHING, ExternalFunction, Passed, carried, default, prototype
 from smem_lsp.unit.outside_calls import parameters_of as parameters_of_declared
 from smem_lsp.unit.size_functions import filled, gives_dim3
 
@@ -64,7 +64,7 @@ class Calls(Library):
     ) -> None:
         """Walk ``function`` with what a caller in another file passes; NOTHING: as if nothing were known of that."""
         self.serial = passed.symbols
-        path = Path(facts=passed.facts)
+        path = HostPath(facts=passed.facts)
         self._called_outside = bool(passed.values)
         self._enter(path, number, function, bound, passed.values, 0)
 
@@ -72,7 +72,7 @@ class Calls(Library):
 
     def _enter(
         self,
-        path: Path,
+        path: HostPath,
         number: int,
         function: Function,
         bound: dict[str, Argument] | None,
@@ -110,14 +110,14 @@ class Calls(Library):
             self.frame = outer
         return frame
 
-    def _count(self, path: Path, exprs: Sequence[tree.Expr]) -> int | None:
+    def _count(self, path: HostPath, exprs: Sequence[tree.Expr]) -> int | None:
         """How many arguments these are; None: not known of a pack."""
         packs = [self.pack_of(path, each) for each in exprs if is_expansion(each)]
         if None in packs:
             return None
         return len(exprs) - len(packs) + sum(len(pack.values) for pack in packs if pack is not None)
 
-    def _passed(self, path: Path, exprs: Sequence[tree.Expr]) -> list[HostValue | None]:
+    def _passed(self, path: HostPath, exprs: Sequence[tree.Expr]) -> list[HostValue | None]:
         """The arguments of a call, those of packs one by one."""
         values: list[HostValue | None] = []
         for each in exprs:
@@ -126,7 +126,7 @@ class Calls(Library):
         return values
 
     def _fitting(
-        self, path: Path, table: Mapping[str, Sequence[tuple[int, Function]]], expr: tree.Call
+        self, path: HostPath, table: Mapping[str, Sequence[tuple[int, Function]]], expr: tree.Call
     ) -> tuple[int, Function] | None:
         """The one function that a call of this name means; None: not known which."""
         count = self._count(path, expr.arguments)
@@ -144,7 +144,7 @@ class Calls(Library):
                 fitting.append((at, function))
         return fitting[0] if len(fitting) == 1 else None
 
-    def _bound(self, path: Path, function: Function, expr: tree.Call) -> dict[str, Argument] | None:
+    def _bound(self, path: HostPath, function: Function, expr: tree.Call) -> dict[str, Argument] | None:
         """The template arguments of a call."""
         parameters = parameters_of(function)
         if not parameters:
@@ -191,7 +191,7 @@ class Calls(Library):
 
     # ---- calls ---------------------------------------------------------------------------------------------------
 
-    def call(self, path: Path, expr: tree.Call) -> HostValue | None:
+    def call(self, path: HostPath, expr: tree.Call) -> HostValue | None:
         if self.key(expr) in path.chosen:
             chosen = path.chosen[self.key(expr)]
             return None if isinstance(chosen, bool) else self._returned(path, expr, chosen)
@@ -232,7 +232,7 @@ class Calls(Library):
         self.disturb(path, expr.arguments)
         return None
 
-    def _followed(self, path: Path, expr: tree.Call) -> tuple[HostValue | None] | None:
+    def _followed(self, path: HostPath, expr: tree.Call) -> tuple[HostValue | None] | None:
         """Go into a function of the unit; None: it is none, or not known which."""
         results = self.values_of(path, expr)
         if results:
@@ -259,7 +259,7 @@ class Calls(Library):
         return (None,)
 
     def _pass_on(
-        self, path: Path, expr: tree.Call, callee: tree.Name, outside: Outside
+        self, path: HostPath, expr: tree.Call, callee: tree.Name, outside: ExternalFunction
     ) -> tuple[HostValue | None] | None:
         """Note what a call passes to a function of another file."""
         count = self._count(path, expr.arguments)
@@ -281,7 +281,7 @@ class Calls(Library):
         self._left(path, expr)
         return (None,)
 
-    def _left(self, path: Path, expr: tree.Call, stored: Collection[int] = ()) -> None:
+    def _left(self, path: HostPath, expr: tree.Call, stored: Collection[int] = ()) -> None:
         """What a function of the unit may have changed. ``stored``: the positions of arguments that are known."""
         for position, argument in enumerate(expr.arguments):
             if position not in stored:
@@ -296,7 +296,7 @@ class Calls(Library):
         if not (table and only and self.callees.by_value.get(name) == frozenset()):
             self.disturb(path)
 
-    def values_of(self, path: Path, expr: tree.Call) -> list[HostValue | None]:
+    def values_of(self, path: HostPath, expr: tree.Call) -> list[HostValue | None]:
         giver = self._giver(path, expr)
         if giver is None:
             return []
@@ -328,7 +328,7 @@ class Calls(Library):
             self._remember_facts(end, value)
         return results
 
-    def _giver(self, path: Path, expr: tree.Call) -> tuple[int, Function] | None:
+    def _giver(self, path: HostPath, expr: tree.Call) -> tuple[int, Function] | None:
         """The number of the function that gives a call its value, and the function; None: it is not followed."""
         if isinstance(expr.callee, tree.Name) and self.frame.find(expr.callee.text)[1]:
             return None
@@ -339,7 +339,7 @@ class Calls(Library):
         return fitting if plain else None
 
     def _returned_extents(
-        self, end: Path, frame: Frame, parsed: tree.Expr | None, value: HostValue | None
+        self, end: HostPath, frame: Frame, parsed: tree.Expr | None, value: HostValue | None
     ) -> Extents | None:
         """What ``return parsed;`` in ``frame`` gives where a ``dim3`` is returned."""
         outer, self.frame = self.frame, frame
@@ -350,9 +350,11 @@ class Calls(Library):
         self.frame = outer
         return extents
 
-    def _as_object(self, path: Path, expr: tree.Call, end: Path, value: HostValue | None) -> HostValue | None:
+    def _as_object(
+        self, path: HostPath, expr: tree.Call, end: HostPath, value: HostValue | None
+    ) -> HostValue | None:
         """The value of a call with the members that an object has at the ``end`` of its function."""
-        if isinstance(value, Place):
+        if isinstance(value, HostAddress):
             made = self.variables.get(value.variable)
             if made is not None and made.fields:
                 return Object(made.fields, tuple(self.members_of(end, value, made.fields).items()))
@@ -362,7 +364,7 @@ class Calls(Library):
                 return Object(fields, tuple(zip((field.name for field in fields), value.values)))
         return value
 
-    def _remember_facts(self, end: Path, value: HostValue | None) -> None:
+    def _remember_facts(self, end: HostPath, value: HostValue | None) -> None:
         """Keep what holds of the result of a call wherever its function ends with it, at this ``end``, too."""
         symbols = symbols_of(value)
         if value is not None and symbols:
@@ -370,20 +372,20 @@ class Calls(Library):
             before = self._learned.get(value)
             self._learned[value] = facts if before is None else tuple(f for f in before if f in facts)
 
-    def _value_in(self, path: Path, argument: tree.Expr) -> HostValue | None:
+    def _value_in(self, path: HostPath, argument: tree.Expr) -> HostValue | None:
         """What the argument of a reference or a pointer has before the call."""
         if isinstance(argument, tree.Unary) and argument.operator == "&":
             argument = argument.operand
         plain = isinstance(argument, (tree.Name, tree.Member))
         return self.value(path.copy(), argument) if plain else None
 
-    def _stored_in(self, end: Path, frame: Frame, function: Function, position: int) -> HostValue | None:
+    def _stored_in(self, end: HostPath, frame: Frame, function: Function, position: int) -> HostValue | None:
         """What a parameter has at the end of a function."""
         name = (function.parameters or ())[position].declarators[0].name
         variable = frame.blocks[0].get(name)
         return None if variable is None else end.read(variable, (), name)
 
-    def _returned(self, path: Path, expr: tree.Call, value: HostValue | None) -> HostValue | None:
+    def _returned(self, path: HostPath, expr: tree.Call, value: HostValue | None) -> HostValue | None:
         """``value``, the result of a call, with what its function knows of it; what it stores is stored."""
         stored = dict(value.stored) if isinstance(value, Filled) else {}
         self._left(path, expr, stored)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from smem_lsp.ir.host_terms import Symbol, apply, constant, named
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.types import plain_type, scalar_of
 from smem_lsp.source.integers import COMPARISONS, NEGATED
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import reading_methods
+from smem_lsp.terms.symbolic import Symbol, apply, constant, named
 from smem_lsp.unit.host_expressions import ONE, Effort, Expressions
 from smem_lsp.unit.host_frames import GUARDS
-from smem_lsp.unit.host_values import Path, opposite
+from smem_lsp.unit.host_values import HostPath, opposite
 from smem_lsp.unit.kernel_tables import KernelTable
 
 _CHECKS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
@@ -27,7 +27,7 @@ class Conditions(Expressions):
         super().__init__(kernels, tables, effort)
         self._conditions: dict[tuple[object, ...], int] = {}
 
-    def decide(self, path: Path, condition: tree.Expr) -> bool | None:
+    def decide(self, path: HostPath, condition: tree.Expr) -> bool | None:
         """Is a condition true? It has been run already."""
         n = evaluate(condition, self.scope(path, condition))
         if n is not None:
@@ -49,13 +49,13 @@ class Conditions(Expressions):
                 return known is truth
         return None
 
-    def assume(self, path: Path, condition: tree.Expr, truth: bool) -> Path:
+    def assume(self, path: HostPath, condition: tree.Expr, truth: bool) -> HostPath:
         """``path``, where the condition is true or false."""
         for fact in list(self._comparisons(path, condition, truth)):
             path.learn(fact)
         return path
 
-    def _comparisons(self, path: Path, condition: tree.Expr, truth: bool) -> Iterator[Comparison]:
+    def _comparisons(self, path: HostPath, condition: tree.Expr, truth: bool) -> Iterator[Comparison]:
         """Comparisons that follow from a condition, or from its opposite."""
         if isinstance(condition, tree.Unary) and condition.operator == "!":
             yield from self._comparisons(path, condition.operand, not truth)
@@ -80,7 +80,7 @@ class Conditions(Expressions):
                 return
         yield self._said_again(path, condition, truth)
 
-    def _said_again(self, path: Path, condition: tree.Expr, truth: bool) -> Comparison:
+    def _said_again(self, path: HostPath, condition: tree.Expr, truth: bool) -> Comparison:
         """A condition without numbers, as a number that is 0 where it is false: the same one if nothing it depends on
         has changed."""
         frame = self.frame
@@ -109,7 +109,7 @@ class Conditions(Expressions):
         term = named(" ".join(texts), -1 - version)
         return Comparison(term, "!=" if truth else "==", constant(0))
 
-    def _signed_alike(self, path: Path, condition: tree.Binary) -> bool:
+    def _signed_alike(self, path: HostPath, condition: tree.Binary) -> bool:
         """Does it compare numbers, and not a negative one as a large unsigned one?"""
         sides = [evaluate_value(side, self.scope(path, side)) for side in (condition.left, condition.right)]
         kinds = [scalar_of(plain_type(side.type)) for side in sides]
@@ -145,7 +145,7 @@ class Conditions(Expressions):
                 return known and all(self.pure(argument) for argument in expr.arguments)
         return False
 
-    def guard(self, path: Path, name: str, arguments: Sequence[tree.Expr]) -> bool:
+    def guard(self, path: HostPath, name: str, arguments: Sequence[tree.Expr]) -> bool:
         """``CHECK(n < 4)``: is it one?"""
         if not re.fullmatch(GUARDS, name) or not arguments:
             return False
@@ -158,7 +158,7 @@ class Conditions(Expressions):
             self.assume(path, arguments[0], True)
         return True
 
-    def power_of_two(self, path: Path, symbol: Symbol) -> None:
+    def power_of_two(self, path: HostPath, symbol: Symbol) -> None:
         """Learn that it is a power of two."""
         term = named(symbol.name, symbol.version)
         less = apply("-", term, ONE)

@@ -16,19 +16,19 @@ from smem_lsp.syntax import tree
 from smem_lsp.targets.dialects import CUDA
 from smem_lsp.unit.host_conditions import Conditions
 from smem_lsp.unit.host_expressions import ONE, Effort, parts_of
-from smem_lsp.unit.host_objects import Field, element_fields, fields_of, is_list, listed
+from smem_lsp.unit.host_objects import HostField, element_fields, fields_of, is_list, listed
 from smem_lsp.unit.host_unfollowed import is_chosen, is_made, is_open
 from smem_lsp.unit.host_values import (
     ZERO,
     Extents,
+    HostAddress,
+    HostNumber,
+    HostPath,
     HostValue,
     Items,
     KernelName,
     Kernels,
-    Number,
     Object,
-    Path,
-    Place,
     Variable,
     number,
 )
@@ -45,7 +45,7 @@ class Declarations(Conditions):
         super().__init__(kernels, tables, effort)
         self.variables: dict[int, Variable] = {}
 
-    def declaration(self, paths: list[Path], parsed: tree.Declaration, span: tuple[int, int]) -> None:
+    def declaration(self, paths: list[HostPath], parsed: tree.Declaration, span: tuple[int, int]) -> None:
         frame = self.frame
         if declare_types(parsed, frame.body, span, frame.scope):
             return
@@ -74,7 +74,7 @@ class Declarations(Conditions):
 
     def _declare_parts(
         self,
-        paths: Sequence[Path],
+        paths: Sequence[HostPath],
         parsed: tree.Declaration,
         declarator: tree.Declarator,
         given: Sequence[HostValue | None],
@@ -117,14 +117,14 @@ class Declarations(Conditions):
         get = isinstance(value, Object) and may_be_tuple(kind, self.frame.scope)
         return parts_of(None if get else value, count)
 
-    def _take(self, path: Path, variable: Variable, value: HostValue | None) -> None:
+    def _take(self, path: HostPath, variable: Variable, value: HostValue | None) -> None:
         """Let a variable be a copy of a value."""
         if isinstance(value, Object) and variable.fields:
             self.keep_members(path, variable, dict(value.members))
         else:
             self.keep(path, variable, (), value)
 
-    def bind_element(self, path: Path, parsed: tree.Declaration, value: HostValue | None) -> bool:
+    def bind_element(self, path: HostPath, parsed: tree.Declaration, value: HostValue | None) -> bool:
         """Let ``auto e`` or ``auto& [x, y]``, which is declared, be an element of a list; False: it is not followed."""
         declarator = parsed.declarators[0]
         names = [declarator.name] if declarator.name else self._parts(declarator)
@@ -141,7 +141,7 @@ class Declarations(Conditions):
             self._take(path, variable, each)
         return True
 
-    def _initial(self, path: Path, declarator: tree.Declarator) -> HostValue | None:
+    def _initial(self, path: HostPath, declarator: tree.Declarator) -> HostValue | None:
         made = declarator.initializer
         if made is None:
             return None
@@ -149,7 +149,7 @@ class Declarations(Conditions):
             made = made.items[0]
         return self.full(path, made)
 
-    def _alias(self, paths: list[Path], parsed: tree.Declaration, declarator: tree.Declarator) -> bool:
+    def _alias(self, paths: list[HostPath], parsed: tree.Declaration, declarator: tree.Declarator) -> bool:
         """``int& r = n``: another name of a variable."""
         made = declarator.initializer
         if isinstance(made, tree.Braces) and len(made.items) == 1:
@@ -209,7 +209,7 @@ class Declarations(Conditions):
 
     def _begin(
         self,
-        path: Path,
+        path: HostPath,
         parsed: tree.Declaration,
         declarator: tree.Declarator,
         variable: Variable,
@@ -236,7 +236,7 @@ class Declarations(Conditions):
 
     def _hand_over(
         self,
-        path: Path,
+        path: HostPath,
         parsed: tree.Declaration,
         declarator: tree.Declarator,
         variable: Variable,
@@ -250,7 +250,7 @@ class Declarations(Conditions):
                 if other.is_array and isinstance(path.values.get((other.serial, ())), Items):
                     self.hand_out(path, other)
 
-    def _begin_configuration(self, path: Path, variable: Variable, made: tree.Braces) -> None:
+    def _begin_configuration(self, path: HostPath, variable: Variable, made: tree.Braces) -> None:
         """Store the members of a launch configuration that begins as a list."""
         several = len(made.items) > 1
         if several:
@@ -263,7 +263,7 @@ class Declarations(Conditions):
 
     def _first_value(
         self,
-        path: Path,
+        path: HostPath,
         parsed: tree.Declaration,
         declarator: tree.Declarator,
         variable: Variable,
@@ -280,7 +280,9 @@ class Declarations(Conditions):
             self._argument(path, each)
         return value if braces is None else self._elements(path, parsed, declarator, braces, value)
 
-    def _first_extents(self, path: Path, made: tree.Expr | None, value: HostValue | None) -> Extents | None:
+    def _first_extents(
+        self, path: HostPath, made: tree.Expr | None, value: HostValue | None
+    ) -> Extents | None:
         """What a ``dim3`` begins as that is made of an expression with this value, or of nothing."""
         if made is None or (isinstance(made, tree.Braces) and not made.items):
             return Extents((ONE, ONE, ONE))
@@ -290,7 +292,7 @@ class Declarations(Conditions):
 
     def _elements(
         self,
-        path: Path,
+        path: HostPath,
         parsed: tree.Declaration,
         declarator: tree.Declarator,
         made: tree.Braces,
@@ -314,15 +316,15 @@ class Declarations(Conditions):
         return found if len(found) == len(braces.items) else None
 
     def _members(
-        self, path: Path, variable: Variable, made: tree.Expr | None, value: HostValue | None
+        self, path: HostPath, variable: Variable, made: tree.Expr | None, value: HostValue | None
     ) -> Mapping[str, HostValue | None]:
         """What the members of an object begin as. ``value``: what ``made`` is."""
         fields = variable.fields
-        if isinstance(value, (Place, Object)) or not isinstance(made, tree.Braces | None):
+        if isinstance(value, (HostAddress, Object)) or not isinstance(made, tree.Braces | None):
             return self.members_of(path, value, fields)
         return self.members_given(path, fields, made)
 
-    def _object(self, path: Path, fields: Sequence[Field], item: tree.Expr) -> HostValue | None:
+    def _object(self, path: HostPath, fields: Sequence[HostField], item: tree.Expr) -> HostValue | None:
         """An element of a list of objects."""
         if not isinstance(item, tree.Braces):
             value = self.value(path.copy(), item)
@@ -331,7 +333,7 @@ class Declarations(Conditions):
         return Object(tuple(fields), tuple((field.name, known.get(field.name)) for field in fields))
 
     def members_given(
-        self, path: Path, fields: Sequence[Field], made: tree.Braces | None
+        self, path: HostPath, fields: Sequence[HostField], made: tree.Braces | None
     ) -> Mapping[str, HostValue | None]:
         """The members of an object that begins as ``made``."""
         only = made.items[0] if made is not None and len(made.items) == 1 else None
@@ -354,7 +356,7 @@ class Declarations(Conditions):
                 found[field.name] = number(0)
         return found
 
-    def _takes_more(self, path: Path, field: Field, item: tree.Expr | None) -> bool:
+    def _takes_more(self, path: HostPath, field: HostField, item: tree.Expr | None) -> bool:
         """Does a member take several items of a list without braces of its own ([dcl.init.aggr]/15), or is an item the
         whole object that is copied?"""
         if item is None or isinstance(item, tree.Braces | tree.Number):
@@ -363,26 +365,28 @@ class Declarations(Conditions):
         return kind != given and (isinstance(kind, _PARTED) or isinstance(given, Record))
 
     def members_of(
-        self, path: Path, value: HostValue | None, fields: Sequence[Field]
+        self, path: HostPath, value: HostValue | None, fields: Sequence[HostField]
     ) -> Mapping[str, HostValue | None]:
         """The members of an object that is passed or returned."""
         if isinstance(value, Object):
             return dict(value.members)
         if isinstance(value, Items) and len(value.values) <= len(fields):
             return dict(zip((field.name for field in fields), value.values))
-        other = self.variables.get(value.variable) if isinstance(value, Place) else None
+        other = self.variables.get(value.variable) if isinstance(value, HostAddress) else None
         if other is None or other.fields != fields or other.shared or other.serial in path.shared:
             return {}
         return {each.name: path.read(other, (each.name,), f"{other.name}.{each.name}") for each in fields}
 
-    def keep_members(self, path: Path, variable: Variable, members: Mapping[str, HostValue | None]) -> None:
+    def keep_members(
+        self, path: HostPath, variable: Variable, members: Mapping[str, HostValue | None]
+    ) -> None:
         """Store members as far as their types hold the values."""
         for field in variable.fields:
             value = members.get(field.name)
             scalar = scalar_of(plain_type(field.type))
-            if isinstance(value, Number) and scalar is not None and field.is_integer:
+            if isinstance(value, HostNumber) and scalar is not None and field.is_integer:
                 n = converted(value.term.number, LONG, scalar)
-                value = number(n) if n is not None else Number(value.term) if field.counts else None
+                value = number(n) if n is not None else HostNumber(value.term) if field.counts else None
             elif field.is_dim3:
                 value = value if isinstance(value, Extents) else None
             elif not (field.points and isinstance(value, (KernelName, Kernels))):
@@ -392,7 +396,7 @@ class Declarations(Conditions):
 
     def declare_pack(
         self,
-        path: Path,
+        path: HostPath,
         declaration: tree.Declaration,
         declarator: tree.Declarator,
         given: Sequence[HostValue | None],
@@ -405,7 +409,7 @@ class Declarations(Conditions):
         once = sum(text == declarator.name for text in texts) == 1
         path.store(variable, (), Items(tuple(each if once else None for each in given)), self.fresh())
 
-    def pack_of(self, path: Path, expr: tree.Expr) -> Items | None:
+    def pack_of(self, path: HostPath, expr: tree.Expr) -> Items | None:
         """The arguments that ``a...`` or ``std::forward<A>(a)...`` stands for."""
         if not is_expansion(expr):
             return None

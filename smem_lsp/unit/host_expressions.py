@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from smem_lsp.interpret.frame import TooMuch
 from smem_lsp.interpret.interpreter import MOST_LEVELS, Interpreter
-from smem_lsp.ir.host_terms import HostTerm, apply, constant, named, plus
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import VariableDecl, declaration_tree
@@ -21,6 +20,7 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import makes_parts, standard_methods
+from smem_lsp.terms.symbolic import SymbolicTerm, apply, constant, named, plus
 from smem_lsp.unit.host_asked import names_at
 from smem_lsp.unit.host_frames import Frame
 from smem_lsp.unit.host_objects import fields_of
@@ -35,15 +35,15 @@ from smem_lsp.unit.host_unfollowed import (
 from smem_lsp.unit.host_values import (
     Axes,
     Extents,
+    HostAddress,
+    HostNumber,
+    HostPath,
     HostValue,
     Items,
     KernelName,
     Kernels,
     Members,
-    Number,
     Object,
-    Path,
-    Place,
     Variable,
     any_of,
     constant_extents,
@@ -66,7 +66,7 @@ class Effort(NamedTuple):
     calls: int
 
 
-class Expressions(Interpreter[Path, Variable]):
+class Expressions(Interpreter[HostPath, Variable]):
     """Evaluates the expressions of one frame. Subclasses run calls and launches."""
 
     def __init__(self, kernels: frozenset[str], tables: Mapping[str, KernelTable], effort: Effort) -> None:
@@ -84,7 +84,7 @@ class Expressions(Interpreter[Path, Variable]):
 
     # ---- values --------------------------------------------------------------------------------------------------
 
-    def value(self, path: Path, expr: tree.Expr) -> HostValue | None:
+    def value(self, path: HostPath, expr: tree.Expr) -> HostValue | None:
         """Run an expression: its value; None if it is none that is followed. Raises TooMuch."""
         checkpoint()
         self.steps += 1
@@ -96,7 +96,7 @@ class Expressions(Interpreter[Path, Variable]):
         finally:
             self.level -= 1
 
-    def _value(self, path: Path, expr: tree.Expr) -> HostValue | None:
+    def _value(self, path: HostPath, expr: tree.Expr) -> HostValue | None:
         match expr:
             case tree.Number():
                 n = evaluate(expr, self.frame.scope)
@@ -124,7 +124,7 @@ class Expressions(Interpreter[Path, Variable]):
                 return self._cast(path, expr)
             case tree.SizeOf():
                 n = evaluate(expr, self.scope(path, expr))
-                return Number(named(self.frame.spelled(expr))) if n is None else number(n)
+                return HostNumber(named(self.frame.spelled(expr))) if n is None else number(n)
             case tree.Braces():
                 values = tuple(self.value(path, item) for item in expr.items)
                 return None if any(map(self.designator, expr.items)) else Items(values)
@@ -155,31 +155,31 @@ class Expressions(Interpreter[Path, Variable]):
         return texts[at] if kinds[at] == "NAME" and kinds[at - 1] == "DOT" else None
 
     @abstractmethod
-    def call(self, path: Path, expr: tree.Call) -> HostValue | None: ...
+    def call(self, path: HostPath, expr: tree.Call) -> HostValue | None: ...
 
     @abstractmethod
-    def launch(self, path: Path, expr: tree.Launch) -> None: ...
+    def launch(self, path: HostPath, expr: tree.Launch) -> None: ...
 
     @abstractmethod
-    def decide(self, path: Path, condition: tree.Expr) -> bool | None:
+    def decide(self, path: HostPath, condition: tree.Expr) -> bool | None:
         """Is a condition true? It has been run already."""
 
     @abstractmethod
-    def closure(self, path: Path, expr: tree.Lambda) -> HostValue | None: ...
+    def closure(self, path: HostPath, expr: tree.Lambda) -> HostValue | None: ...
 
-    def term(self, path: Path, expr: tree.Expr) -> HostTerm | None:
+    def term(self, path: HostPath, expr: tree.Expr) -> SymbolicTerm | None:
         """The number of an expression; a new symbol if nothing is known of it but that it is one."""
         return term_of(self.full(path, expr))
 
-    def full(self, path: Path, expr: tree.Expr) -> HostValue | None:
+    def full(self, path: HostPath, expr: tree.Expr) -> HostValue | None:
         """Run an expression: its value, where nothing is known of it but that it is a number a new symbol."""
         value = self.value(path, expr)
         return self.opaque(path, expr) if value is None else value
 
-    def _symbol(self, path: Path, expr: tree.Expr) -> HostTerm | None:
+    def _symbol(self, path: HostPath, expr: tree.Expr) -> SymbolicTerm | None:
         return term_of(self.opaque(path, expr))
 
-    def opaque(self, path: Path, expr: tree.Expr) -> Number | None:
+    def opaque(self, path: HostPath, expr: tree.Expr) -> HostNumber | None:
         """A number that is not followed, named by its text; None: it is no integer of 32 bits or more."""
         if isinstance(expr, (tree.Number, tree.String, tree.Lambda, tree.Launch, tree.Braces)):
             return None
@@ -194,7 +194,7 @@ class Expressions(Interpreter[Path, Variable]):
             path.unfollowed |= made.term.symbols
         return made
 
-    def scope(self, path: Path, expr: tree.Expr) -> Scope:
+    def scope(self, path: HostPath, expr: tree.Expr) -> Scope:
         """The scope of an expression, with the numbers that its variables have on this path."""
         frame = self.frame
         texts = frame.function.definition.body.texts
@@ -205,14 +205,14 @@ class Expressions(Interpreter[Path, Variable]):
                 continue
             inner = inner or frame.scope.child()
             found = path.read(variable, (), name)
-            n = found.term.number if isinstance(found, Number) else None
+            n = found.term.number if isinstance(found, HostNumber) else None
             if n is not None or variable.type is not None:
                 inner.declare(name, TypedConstant(variable.type, n))
             else:
                 inner.declare(name, UNKNOWN)
         return inner or frame.scope
 
-    def _name(self, path: Path, expr: tree.Name) -> HostValue | None:
+    def _name(self, path: HostPath, expr: tree.Name) -> HostValue | None:
         if "::" not in expr.text and not expr.arguments:
             variable, local = self.frame.find(expr.text)
             if variable is not None:
@@ -228,7 +228,7 @@ class Expressions(Interpreter[Path, Variable]):
         table = self.tables.get(expr.text)
         return self._outside(path, expr) if table is None else table.value
 
-    def _of_template(self, path: Path, expr: tree.Name) -> Number | None:
+    def _of_template(self, path: HostPath, expr: tree.Name) -> HostNumber | None:
         """The number of a template parameter of the function, or of a member of one that is a type; None: another
         name."""
         if self.frame.scope.bound_to(expr.text) == (None,) and self._is_number(expr.text):
@@ -241,7 +241,7 @@ class Expressions(Interpreter[Path, Variable]):
             return path.symbol(expr.text, self.frame.version, doubtful=True)
         return None
 
-    def _outside(self, path: Path, expr: tree.Name) -> HostValue | None:
+    def _outside(self, path: HostPath, expr: tree.Name) -> HostValue | None:
         """The value of what is declared outside functions, if anywhere."""
         meaning = self.frame.scope.resolve(expr)
         last = _last(expr)
@@ -261,7 +261,7 @@ class Expressions(Interpreter[Path, Variable]):
         self.mentioned(last)
         return path.symbol(expr.text, path.epoch, doubtful=True) if isinstance(meaning, Undeclared) else None
 
-    def _variable_outside(self, path: Path, expr: tree.Name, meaning: TypedConstant) -> Number | None:
+    def _variable_outside(self, path: HostPath, expr: tree.Name, meaning: TypedConstant) -> HostNumber | None:
         """The number of a variable that is not local; None: it may hold no integer of 32 bits or more."""
         if _is_no_count(meaning.type):
             return None
@@ -299,7 +299,7 @@ class Expressions(Interpreter[Path, Variable]):
         own = any(each.name == name and each.kind == "type" for each in parameters_of(self.frame.function))
         return own and self.frame.scope.bound_to(name) == (None,)
 
-    def kernel_name(self, path: Path, name: str, expr: tree.Name) -> KernelName:
+    def kernel_name(self, path: HostPath, name: str, expr: tree.Name) -> KernelName:
         """The kernel ``name``, where it is spelled."""
         frame = self.frame
         explicit = expr.arguments[-1] if expr.arguments else None
@@ -307,7 +307,7 @@ class Expressions(Interpreter[Path, Variable]):
         at = frame.base + expr.lo
         return KernelName(name, frame.number, at, frame.names, expr.text, explicit is not None, terms)
 
-    def _template_argument(self, path: Path, expr: tree.Expr) -> HostTerm | None:
+    def _template_argument(self, path: HostPath, expr: tree.Expr) -> SymbolicTerm | None:
         """A number between angle brackets, or a type that nobody in sight gives."""
         if isinstance(expr, tree.TypeId) and len(expr.names) == 1 and not (expr.pointers or expr.dims):
             name = expr.names[0].text
@@ -329,7 +329,7 @@ class Expressions(Interpreter[Path, Variable]):
 
     # ---- operators -----------------------------------------------------------------------------------------------
 
-    def user_code(self, path: Path, *exprs: tree.Expr | None) -> None:
+    def user_code(self, path: HostPath, *exprs: tree.Expr | None) -> None:
         """A function in sight that is not followed, an operator or a constructor, gets these: it may change what they
         name, now or later."""
         for each in exprs:
@@ -338,7 +338,7 @@ class Expressions(Interpreter[Path, Variable]):
                     self.hand_out(path, variable)
         self.disturb(path)
 
-    def _binary(self, path: Path, expr: tree.Binary) -> HostValue | None:
+    def _binary(self, path: HostPath, expr: tree.Binary) -> HostValue | None:
         if is_object(expr, self.frame):
             self.value(path, expr.left)
             self.value(path, expr.right)
@@ -362,40 +362,40 @@ class Expressions(Interpreter[Path, Variable]):
         if a.number is not None and b.number is not None:
             typed = evaluate_value(expr, self.scope(path, expr))
             if typed.n is not None:
-                return Number(constant(typed.n), self._addends(expr, left, right, a, b))
+                return HostNumber(constant(typed.n), self._addends(expr, left, right, a, b))
             kind = scalar_of(plain_type(typed.type))
             if kind is not None and kind.kind != "int":
                 return None
         made = apply(expr.operator, a, b)
-        return None if made is None else Number(made, self._addends(expr, left, right, a, b))
+        return None if made is None else HostNumber(made, self._addends(expr, left, right, a, b))
 
     @staticmethod
     def _addends(
-        expr: tree.Binary, left: HostValue | None, right: HostValue | None, a: HostTerm, b: HostTerm
+        expr: tree.Binary, left: HostValue | None, right: HostValue | None, a: SymbolicTerm, b: SymbolicTerm
     ) -> tuple[int | None, ...]:
         """Of a sum, and of a sum that is multiplied by a number."""
         if expr.operator == "+":
             summed = isinstance(expr.left, tree.Binary) and expr.left.operator == "+"
-            before = left.addends if summed and isinstance(left, Number) else ()
+            before = left.addends if summed and isinstance(left, HostNumber) else ()
             return (*(before or (a.number,)), b.number)
         for side, factor in ((left, b), (right, a)):
             if (
                 expr.operator == "*"
-                and isinstance(side, Number)
+                and isinstance(side, HostNumber)
                 and side.addends
                 and factor.number is not None
             ):
                 return tuple(None if each is None else each * factor.number for each in side.addends)
         return ()
 
-    def _operand(self, path: Path, expr: tree.Expr, value: HostValue | None) -> HostTerm | None:
-        if isinstance(value, Number):
+    def _operand(self, path: HostPath, expr: tree.Expr, value: HostValue | None) -> SymbolicTerm | None:
+        if isinstance(value, HostNumber):
             return value.term
         if value is not None or isinstance(expr, (tree.Assign, tree.Launch)):
             return None
         return self._symbol(path, expr)
 
-    def _unary(self, path: Path, expr: tree.Unary | tree.PostfixStep) -> HostValue | None:
+    def _unary(self, path: HostPath, expr: tree.Unary | tree.PostfixStep) -> HostValue | None:
         if expr.operator != "&" and is_object(expr.operand, self.frame):
             self.value(path, expr.operand)
             self.user_code(path, expr.operand)
@@ -404,14 +404,16 @@ class Expressions(Interpreter[Path, Variable]):
             before = self.value(path, expr.operand)
             term = term_of(before)
             after = None if term is None else apply(expr.operator[0], term, ONE)
-            self.store(path, expr.operand, None if after is None else Number(after))
-            return before if isinstance(expr, tree.PostfixStep) else None if after is None else Number(after)
+            self.store(path, expr.operand, None if after is None else HostNumber(after))
+            return (
+                before if isinstance(expr, tree.PostfixStep) else None if after is None else HostNumber(after)
+            )
         if expr.operator == "&" and isinstance(expr.operand, tree.Name):
             variable, _ = self.frame.find(expr.operand.text)
             if variable is not None:
                 if self._changed_at(expr.operand):
                     self.hand_out(path, variable)
-                return Place(variable.serial)
+                return HostAddress(variable.serial)
         elif expr.operator == "&":
             self._argument(path, expr.operand)
         pointed = self._pointed_by(expr)
@@ -426,7 +428,7 @@ class Expressions(Interpreter[Path, Variable]):
         if expr.operator == "-" and term is not None:
             n = evaluate(expr, self.scope(path, expr)) if term.number is not None else None
             made = constant(n) if n is not None else apply("-", constant(0), term)
-            return None if made is None else Number(made)
+            return None if made is None else HostNumber(made)
         if term is not None and term.number is not None:
             n = evaluate(expr, self.scope(path, expr))
             return None if n is None else number(n)
@@ -441,7 +443,7 @@ class Expressions(Interpreter[Path, Variable]):
         variable, _ = self.frame.find(expr.operand.text)
         return variable if variable is not None and variable.pointed else None
 
-    def _assign(self, path: Path, expr: tree.Assign) -> HostValue | None:
+    def _assign(self, path: HostPath, expr: tree.Assign) -> HostValue | None:
         value = self.value(path, expr.value)
         tied = expr.target if isinstance(expr.target, tree.Call) else None
         if tied is not None and isinstance(tied.callee, tree.Name) and _last(tied.callee) == "tie":
@@ -453,16 +455,16 @@ class Expressions(Interpreter[Path, Variable]):
             before = term_of(self.value(path, expr.target))
             after = self._operand(path, expr.value, value)
             made = None if before is None or after is None else apply(expr.operator[:-1], before, after)
-            value = None if made is None else Number(made)
+            value = None if made is None else HostNumber(made)
         elif value is None:
             value = self.opaque(path, expr.value)
-        if is_object(expr.target, self.frame) and not isinstance(value, (Place, Object)):
+        if is_object(expr.target, self.frame) and not isinstance(value, (HostAddress, Object)):
             self.user_code(path, expr.target, expr.value)
             return None
         self.store(path, expr.target, value)
         return value
 
-    def _ternary(self, path: Path, expr: tree.Ternary) -> HostValue | None:
+    def _ternary(self, path: HostPath, expr: tree.Ternary) -> HostValue | None:
         chosen = path.chosen.get(self.key(expr))
         self.value(path, expr.condition)
         taken = chosen if isinstance(chosen, bool) else self.decide(path, expr.condition)
@@ -476,14 +478,14 @@ class Expressions(Interpreter[Path, Variable]):
         frame = self.frame
         return frame.number, frame.depth, *frame.at(expr)
 
-    def perhaps(self, path: Path, expr: tree.Expr) -> None:
+    def perhaps(self, path: HostPath, expr: tree.Expr) -> None:
         """Run an expression that may not be reached."""
         before = path.copy()
         self.value(path, expr)
         self.forget(path, *self.frame.at(expr))
         path.dead, path.facts = before.dead, before.facts
 
-    def _member(self, path: Path, expr: tree.Member) -> HostValue | None:
+    def _member(self, path: HostPath, expr: tree.Member) -> HostValue | None:
         root, members = member_path(expr)
         variable = None if root is None else self.frame.find(root)[0]
         listed = variable is not None and isinstance(path.values.get((variable.serial, ())), Items)
@@ -501,7 +503,7 @@ class Expressions(Interpreter[Path, Variable]):
             return base.values[_HALVES.index(expr.name)]
         if isinstance(base, Extents) and expr.name in ("x", "y", "z"):
             axis = base.axes["xyz".index(expr.name)]
-            return None if axis is None else Number(axis)
+            return None if axis is None else HostNumber(axis)
         n = evaluate(expr, self.scope(path, expr))
         if n is not None:
             return number(n)
@@ -512,7 +514,7 @@ class Expressions(Interpreter[Path, Variable]):
         plain = "(" not in text and "[" not in text
         return path.symbol(text, path.epoch, doubtful=kind is None) if plain else None
 
-    def _index(self, path: Path, expr: tree.Index) -> HostValue | None:
+    def _index(self, path: HostPath, expr: tree.Index) -> HostValue | None:
         if is_object(expr.base, self.frame):
             self.value(path, expr.base)
             self.value(path, expr.index)
@@ -528,7 +530,7 @@ class Expressions(Interpreter[Path, Variable]):
             return base.values[at]
         return any_of(self.elements(path, base, expr)) if isinstance(base, Items) and at is None else None
 
-    def elements(self, path: Path, array: Items, expr: tree.Index) -> Sequence[HostValue | None]:
+    def elements(self, path: HostPath, array: Items, expr: tree.Index) -> Sequence[HostValue | None]:
         """The elements that an index may choose, as far as what is known of it tells."""
         index = self.term(path.copy(), expr.index)
         if index is None:
@@ -544,7 +546,7 @@ class Expressions(Interpreter[Path, Variable]):
                 left.append(value)
         return left
 
-    def _cast(self, path: Path, expr: tree.Cast) -> HostValue | None:
+    def _cast(self, path: HostPath, expr: tree.Cast) -> HostValue | None:
         if "dim3" in expr.type.words and not expr.type.pointers:
             items = expr.operand.items if isinstance(expr.operand, tree.Braces) else [expr.operand]
             return self.extents(path, items)
@@ -557,7 +559,7 @@ class Expressions(Interpreter[Path, Variable]):
             return value
         if isinstance(value, Items) and len(value.values) == 1:
             value = value.values[0]
-        if isinstance(value, (KernelName, Kernels, Place)):
+        if isinstance(value, (KernelName, Kernels, HostAddress)):
             return value
         kind = scalar_of(plain_type(type_of.type_id(expr.type, self.frame.scope)))
         if kind is None or kind.kind != "int":
@@ -565,11 +567,11 @@ class Expressions(Interpreter[Path, Variable]):
         n = evaluate(expr, self.scope(path, expr))
         if n is not None:
             return number(n)
-        if isinstance(value, Number) and value.term.number is None and kind.size >= 4:
+        if isinstance(value, HostNumber) and value.term.number is None and kind.size >= 4:
             return value
         return None
 
-    def extents(self, path: Path, items: Sequence[tree.Expr]) -> Extents | None:
+    def extents(self, path: HostPath, items: Sequence[tree.Expr]) -> Extents | None:
         """``dim3(x, y)``."""
         if any(map(self.designator, items)):
             return None
@@ -580,11 +582,11 @@ class Expressions(Interpreter[Path, Variable]):
             return self.as_extents(path, items[0], whole)
         if len(items) > 3:
             return None
-        axes: list[HostTerm | None] = [in_range(self.term(path, item)) for item in items]
+        axes: list[SymbolicTerm | None] = [in_range(self.term(path, item)) for item in items]
         x, y, z = (*axes, ONE, ONE, ONE)[:3]
         return Extents((x, y, z))
 
-    def as_extents(self, path: Path, expr: tree.Expr, value: HostValue | None) -> Extents | None:
+    def as_extents(self, path: HostPath, expr: tree.Expr, value: HostValue | None) -> Extents | None:
         """What a value is as a ``dim3``."""
         if isinstance(value, Extents):
             return value
@@ -596,16 +598,16 @@ class Expressions(Interpreter[Path, Variable]):
             x, y, z = (*terms, ONE, ONE, ONE)[:3]
             return Extents((x, y, z))
         found = value if value is not None else self.opaque(path, expr)
-        return extents_of(found) if isinstance(found, Number) else None
+        return extents_of(found) if isinstance(found, HostNumber) else None
 
-    def dims(self, path: Path, expr: tree.Expr) -> Axes:
+    def dims(self, path: HostPath, expr: tree.Expr) -> Axes:
         """The extents that a block or grid has."""
         found = self.as_extents(path, expr, self.value(path, expr))
         return (None, None, None) if found is None else found.axes
 
     # ---- changes -------------------------------------------------------------------------------------------------
 
-    def store(self, path: Path, target: tree.Expr, value: HostValue | None) -> None:
+    def store(self, path: HostPath, target: tree.Expr, value: HostValue | None) -> None:
         """Assign to ``target``."""
         root, members = member_path(target)
         variable = self._pointed_by(target) if root is None else self.frame.find(root)[0]
@@ -623,50 +625,50 @@ class Expressions(Interpreter[Path, Variable]):
         else:
             self.keep(path, variable, members, value)
 
-    def keep(self, path: Path, variable: Variable, members: Members, value: HostValue | None) -> None:
+    def keep(self, path: HostPath, variable: Variable, members: Members, value: HostValue | None) -> None:
         """Store a value as far as the type of the variable holds it."""
         if variable.shared or variable.serial in path.shared:
             self.disturb(path)
-        if not members and isinstance(value, Number) and isinstance(plain_type(variable.type), Record):
+        if not members and isinstance(value, HostNumber) and isinstance(plain_type(variable.type), Record):
             value = None  # a constructor or an operator makes something of it
         if not members:
             scalar = variable.scalar
             if variable.is_dim3:
-                if isinstance(value, Number) and not value.doubtful:
+                if isinstance(value, HostNumber) and not value.doubtful:
                     value = Extents((value.term, ONE, ONE))
                 value = value if isinstance(value, Extents) else None
             elif scalar is not None:
-                n = value.term.number if isinstance(value, Number) else None
+                n = value.term.number if isinstance(value, HostNumber) else None
                 if scalar.kind == "bool" and n is not None:
-                    value = Number(constant(int(n != 0)))
-                elif scalar.kind != "int" or not isinstance(value, Number):
+                    value = HostNumber(constant(int(n != 0)))
+                elif scalar.kind != "int" or not isinstance(value, HostNumber):
                     value = None
                 elif n is not None:
                     n = fitting(n, scalar.size, scalar.signed)
-                    value = None if n is None else Number(constant(n), value.addends)
+                    value = None if n is None else HostNumber(constant(n), value.addends)
                 elif scalar.size < 4:
                     value = None
                 elif value.doubtful:
-                    value = Number(value.term, value.addends)
+                    value = HostNumber(value.term, value.addends)
         path.store(variable, members, value, self.fresh())
 
-    def lose(self, path: Path, variable: Variable) -> None:
+    def lose(self, path: HostPath, variable: Variable) -> None:
         """Its value is not known any more."""
         path.store(variable, (), None, self.fresh())
 
-    def share(self, path: Path, variable: Variable) -> None:
+    def share(self, path: HostPath, variable: Variable) -> None:
         """Something that is not followed may change it from now on."""
         if not variable.fixed:
             self.lose(path, variable)
             path.shared |= {variable.serial}
             path.epoch = self.fresh()
 
-    def hand_out(self, path: Path, variable: Variable) -> None:
+    def hand_out(self, path: HostPath, variable: Variable) -> None:
         """Code in sight that is not followed may change it from now on: nobody chooses what it is."""
         self.share(path, variable)
         path.lost |= {variable.serial}
 
-    def disturb(self, path: Path, given: Sequence[tree.Expr] = ()) -> None:
+    def disturb(self, path: HostPath, given: Sequence[tree.Expr] = ()) -> None:
         """Something that is not followed may have changed what is shared, or end the path for what it is ``given`` or
         what has led to it."""
         path.epoch = self.fresh()
@@ -674,7 +676,7 @@ class Expressions(Interpreter[Path, Variable]):
         for lo, hi in (*frame.conditions, *map(frame.at, given)):
             path.asked |= names_at(frame, lo, hi)
 
-    def forget(self, path: Path, lo: int, hi: int) -> None:
+    def forget(self, path: HostPath, lo: int, hi: int) -> None:
         """Lose the values of all variables that the tokens ``[lo, hi)`` may change."""
         for name in self.frame.traits.assigned(lo, hi):
             variable, _ = self.frame.find(name)
@@ -686,7 +688,7 @@ class Expressions(Interpreter[Path, Variable]):
     def _changed_at(self, name: tree.Name) -> bool:
         return self.frame.base + name.lo in self.frame.traits.changed.get(name.text, ())
 
-    def _argument(self, path: Path, expr: tree.Expr) -> None:
+    def _argument(self, path: HostPath, expr: tree.Expr) -> None:
         """A function that is not followed gets ``expr``."""
         while isinstance(expr, (tree.Member, tree.Index)):
             expr = expr.base
@@ -695,14 +697,14 @@ class Expressions(Interpreter[Path, Variable]):
             if variable is not None:
                 self.share(path, variable)
 
-    def arguments(self, path: Path, exprs: Sequence[tree.Expr]) -> list[HostValue | None]:
+    def arguments(self, path: HostPath, exprs: Sequence[tree.Expr]) -> list[HostValue | None]:
         """Run the arguments of a call that is not followed."""
         values = [self.value(path, expr) for expr in exprs]
         for expr in exprs:
             self._argument(path, expr)
         return values
 
-    def given_away(self, path: Path, exprs: Sequence[tree.Expr], *, chosen: bool = True) -> None:
+    def given_away(self, path: HostPath, exprs: Sequence[tree.Expr], *, chosen: bool = True) -> None:
         """A function out of sight got these: it may make of them what it likes. Unless it is ``chosen``, what it makes
         follows from what it got."""
         for expr in exprs:
@@ -718,7 +720,7 @@ class Expressions(Interpreter[Path, Variable]):
                 elif variable.serial in path.shared or variable.shared:
                     path.lost |= {variable.serial}
 
-    def method(self, path: Path, callee: tree.Member, expr: tree.Call) -> HostValue | None:
+    def method(self, path: HostPath, callee: tree.Member, expr: tree.Call) -> HostValue | None:
         """``object.f(...)`` that is not followed."""
         self.arguments(path, expr.arguments)
         n = evaluate(expr, self.scope(path, expr))
@@ -746,7 +748,7 @@ class Expressions(Interpreter[Path, Variable]):
         return None
 
 
-def extents_of(size: Number) -> Extents | None:
+def extents_of(size: HostNumber) -> Extents | None:
     """The extents that a number makes. Where its type is not known, it may be a dim3: of a member of a type that the
     kernel gets, too, it tells the kernel (``in_kernel_words``)."""
     if not size.doubtful:
@@ -755,7 +757,7 @@ def extents_of(size: Number) -> Extents | None:
     return None if symbol is None or "::" not in symbol.name else Extents((size.term, None, None))
 
 
-def in_range(term: HostTerm | None) -> HostTerm | None:
+def in_range(term: SymbolicTerm | None) -> SymbolicTerm | None:
     """The number that an ``unsigned`` of a ``dim3`` begins as; one that is negative stays so, to be told."""
     n = None if term is None else term.number
     return term if n is None or n < 1 << 32 else constant(n & 0xFFFFFFFF)

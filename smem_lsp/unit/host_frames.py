@@ -17,14 +17,14 @@ from smem_lsp.syntax.brackets import template_name
 from smem_lsp.syntax.host_functions import launch_calls, reading_methods, reads_values
 from smem_lsp.syntax.parse import Body, Function
 from smem_lsp.targets.dialects import CUDA
-from smem_lsp.unit.host_values import HostValue, Path, Variable
+from smem_lsp.unit.host_values import HostPath, HostValue, Variable
 
 # macros that let a condition be true behind them: PyTorch, glog, the C library and the like
 GUARDS = r"(?:[A-Z0-9]+_)*(?:CHECK|ASSERT|ENFORCE|REQUIRE)(?:_(?:EQ|NE|LT|LE|GT|GE|MSG))?|assert"
 
 
 @dataclass(eq=False)
-class Frame(frame.Frame[Path, Variable]):
+class Frame(frame.Frame[HostPath, Variable]):
     """``number``: of the function among those that are read; ``bound``: template arguments by name; ``watched``:
     functions that lead to launches; ``by_value``: functions with the positions of the arguments that they may change;
     ``open``: other files may call it with other arguments; ``outer``: the scopes around the innermost."""
@@ -37,7 +37,7 @@ class Frame(frame.Frame[Path, Variable]):
     watched: frozenset[str]
     by_value: Mapping[str, frozenset[int]]
     outer: list[Scope] = field(default_factory=list)
-    returned: list[tuple[Path, HostValue | None, tree.Expr | None]] = field(default_factory=list)
+    returned: list[tuple[HostPath, HostValue | None, tree.Expr | None]] = field(default_factory=list)
     open: bool = False
     version: int = 0  # of its template parameters
     wanted: frozenset[str] = frozenset()  # names whose values at its end count

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from smem_lsp.ir.host_terms import constant
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.scope import Scope
@@ -13,16 +12,17 @@ from smem_lsp.semantics.types import Type, fundamental
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import launch_calls
+from smem_lsp.terms.symbolic import constant
 from smem_lsp.unit.host_callees import Callees
 from smem_lsp.unit.host_declarations import is_pack
 from smem_lsp.unit.host_expressions import Effort, fitting
 from smem_lsp.unit.host_frames import Frame
 from smem_lsp.unit.host_statements import Statements
 from smem_lsp.unit.host_values import (
+    HostNumber,
+    HostPath,
     HostValue,
     LambdaName,
-    Number,
-    Path,
     Variable,
 )
 from smem_lsp.unit.variants import generic
@@ -57,7 +57,7 @@ class Lambdas(Statements):
 
     def take_parameters(
         self,
-        path: Path,
+        path: HostPath,
         parameters: Sequence[tree.Declaration],
         given: Sequence[HostValue | None],
         outs: Collection[int] = (),
@@ -91,7 +91,9 @@ class Lambdas(Statements):
                 elif value is not None and not variable.shared:
                     self.keep(path, variable, (), value)
 
-    def _dispatch(self, path: Path, name: str, kinds: Sequence[object], given: Sequence[tree.Expr]) -> None:
+    def _dispatch(
+        self, path: HostPath, name: str, kinds: Sequence[object], given: Sequence[tree.Expr]
+    ) -> None:
         """A macro that calls a lambda once for each type."""
         outer, names = self.frame.scope, self.frame.bound
         self._dispatches *= max(len(kinds), 1)
@@ -107,7 +109,7 @@ class Lambdas(Statements):
         self.frame.scope, self.frame.bound = outer, names
         self.disturb(path)
 
-    def _visit(self, path: Path, visitor: tree.Lambda, calls: Sequence[Sequence[Type]]) -> None:
+    def _visit(self, path: HostPath, visitor: tree.Lambda, calls: Sequence[Sequence[Type]]) -> None:
         """``std::visit``: the lambda is called once, with arguments of one of these lists of types."""
         number = self._new_closure(visitor)
         self._dispatches *= len(calls)
@@ -118,7 +120,7 @@ class Lambdas(Statements):
 
     # ---- lambdas -------------------------------------------------------------------------------------------------
 
-    def closure(self, path: Path, expr: tree.Lambda) -> HostValue | None:
+    def closure(self, path: HostPath, expr: tree.Lambda) -> HostValue | None:
         frame = self.frame
         number = self._new_closure(expr)
         lo, hi = frame.base + expr.body[0], frame.base + expr.body[1]
@@ -156,7 +158,7 @@ class Lambdas(Statements):
         )
 
     def _run_closure(
-        self, path: Path, value: HostValue | None, arguments: Sequence[tree.Expr]
+        self, path: HostPath, value: HostValue | None, arguments: Sequence[tree.Expr]
     ) -> HostValue | None:
         values = [self.full(path, argument) for argument in arguments]
         for argument in arguments:
@@ -180,21 +182,21 @@ class Lambdas(Statements):
         node, tokens = made.node, made.frame.body.tokens
         start = made.base + (node.captures if node.parameters is None else node.parameters)[1]
         between = tokens.texts[start : made.base + node.body[0]]
-        if "->" not in between or not isinstance(value, Number):
+        if "->" not in between or not isinstance(value, HostNumber):
             return value
         kind = fundamental([text for text in between[between.index("->") + 1 :] if text != "{"])
         n = value.term.number
         if kind is None or kind.kind != "int" or kind.size < 4:
             return None
-        return value if n is None else Number(constant(fitting(n, kind.size, kind.signed) or 0))
+        return value if n is None else HostNumber(constant(fitting(n, kind.size, kind.signed) or 0))
 
     def _walk_closure(
         self,
-        path: Path,
+        path: HostPath,
         number: int,
         given: Sequence[HostValue | None] | None,
         types: Sequence[Type] = (),
-    ) -> list[tuple[Path, HostValue | None, tree.Expr | None]]:
+    ) -> list[tuple[HostPath, HostValue | None, tree.Expr | None]]:
         """Walk the body of a lambda; ``given`` None: it is called by somebody else, perhaps later. ``types``: of the
         arguments of a generic one."""
         made = self._closures[number]
@@ -232,7 +234,7 @@ class Lambdas(Statements):
                 "parameters", (made.base + node.parameters[0], made.base + node.parameters[1])
             )
             known = generic(parsed or (), types)
-            constants = [None if n is None else Number(constant(n)) for n in known.numbers]
+            constants = [None if n is None else HostNumber(constant(n)) for n in known.numbers]
             self.take_parameters(inner, parsed or (), given or constants)
             frame.scope.declare_all(known.values.items())
             frame.bound = {**frame.bound, **known.types}

@@ -7,7 +7,6 @@ import re
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from smem_lsp.ir.host_terms import HostTerm, apply, constant, multiplied, named
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.ir.tensor_maps import ELEMENT_BYTES, PLAIN, TYPES
 from smem_lsp.semantics.entities import Functions
@@ -15,18 +14,19 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import launch_calls
 from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
+from smem_lsp.terms.symbolic import SymbolicTerm, apply, constant, multiplied, named
 from smem_lsp.unit.host_callees import known_function
 from smem_lsp.unit.host_expressions import ONE
 from smem_lsp.unit.host_frames import GUARDS
 from smem_lsp.unit.host_lambdas import Lambdas
 from smem_lsp.unit.host_values import (
     Extents,
+    HostAddress,
+    HostNumber,
+    HostPath,
     HostValue,
     Items,
     KernelName,
-    Number,
-    Path,
-    Place,
     kernels_of,
     term_of,
 )
@@ -44,7 +44,7 @@ _LIMITS = {"minimum": "min", "maximum": "max"}
 class Library(Lambdas):
     """Runs the calls of libraries of one host function."""
 
-    def library(self, path: Path, name: str, expr: tree.Call) -> tuple[HostValue | None] | None:
+    def library(self, path: HostPath, name: str, expr: tree.Call) -> tuple[HostValue | None] | None:
         """Calls whose meaning is known by their name; None: none of them."""
         given = expr.arguments
         stub = known_function(name)
@@ -79,7 +79,9 @@ class Library(Lambdas):
         meaning = self.frame.scope.resolve(callee)
         return isinstance(meaning, Functions) and any(decl.body is not None for decl, _ in meaning.overloads)
 
-    def _modelled(self, path: Path, name: str, model: str, expr: tree.Call) -> tuple[HostValue | None] | None:
+    def _modelled(
+        self, path: HostPath, name: str, model: str, expr: tree.Call
+    ) -> tuple[HostValue | None] | None:
         """A call of a function whose declaration names what it does; None: it is no such call after all."""
         given = expr.arguments
         match model:
@@ -106,13 +108,13 @@ class Library(Lambdas):
                 return None
         return (None,)
 
-    def _tensor_map(self, path: Path, given: Sequence[tree.Expr]) -> None:
+    def _tensor_map(self, path: HostPath, given: Sequence[tree.Expr]) -> None:
         """``cuTensorMapEncodeTiled(&map, type, rank, address, sizes, strides, box, steps, interleave, ...)``, whatever
         the function pointer is called: the map becomes the bytes of its box."""
         values = [self.value(path, each) for each in given[1:]]
         rank, box = values[1], values[5]
         sizes = [term_of(each) for each in self.known_elements(path, box)]
-        count = rank.term.number if isinstance(rank, Number) else None
+        count = rank.term.number if isinstance(rank, HostNumber) else None
         size = (
             ELEMENT_BYTES.get(given[1].text.removeprefix(TYPES)) if isinstance(given[1], tree.Name) else None
         )
@@ -126,19 +128,19 @@ class Library(Lambdas):
         place = target.operand if address and isinstance(target, tree.Unary) else None
         if place is None:
             place = tree.Unary(target.lo, target.hi, "*", target)
-        self.store(path, place, None if total is None else Number(total))
+        self.store(path, place, None if total is None else HostNumber(total))
 
     @staticmethod
-    def known_elements(path: Path, array: HostValue | None) -> Sequence[HostValue | None]:
+    def known_elements(path: HostPath, array: HostValue | None) -> Sequence[HostValue | None]:
         """Of an array, as many as are known from the first one on."""
         if isinstance(array, Items):
             return array.values
-        if not isinstance(array, Place) or array.variable in path.shared:
+        if not isinstance(array, HostAddress) or array.variable in path.shared:
             return ()
         keys = ((array.variable, (str(at),)) for at in itertools.count())
         return list(itertools.takewhile(bool, map(path.values.get, keys)))
 
-    def _part(self, path: Path, callee: tree.Name, of: tree.Expr) -> HostValue | None:
+    def _part(self, path: HostPath, callee: tree.Name, of: tree.Expr) -> HostValue | None:
         """``std::get<1>(pair)``"""
         value = self.value(path, of)
         index = callee.arguments[-1] if callee.arguments else None
@@ -146,16 +148,16 @@ class Library(Lambdas):
         known = isinstance(value, Items) and at is not None and 0 <= at < len(value.values)
         return value.values[at] if known and isinstance(value, Items) and at is not None else None
 
-    def _least(self, path: Path, name: str, expr: tree.Call) -> HostValue | None:
+    def _least(self, path: HostPath, name: str, expr: tree.Call) -> HostValue | None:
         left, right = (self._operand(path, each, self.value(path, each)) for each in expr.arguments)
         if left is None or right is None:
             return None
         made = apply(name, left, right)
         if made is None:
             return None
-        return Number(made)
+        return HostNumber(made)
 
-    def _look_up(self, path: Path, target: tree.Expr, spelled: tree.Expr) -> None:
+    def _look_up(self, path: HostPath, target: tree.Expr, spelled: tree.Expr) -> None:
         """It stores the kernel that has the name of a string."""
         at, end = self.frame.at(spelled)
         texts = self.frame.body.tokens.texts[at:end]
@@ -172,7 +174,7 @@ class Library(Lambdas):
         else:
             self.value(path, target)
 
-    def _occupancy(self, path: Path, name: str, given: Sequence[tree.Expr]) -> None:
+    def _occupancy(self, path: HostPath, name: str, given: Sequence[tree.Expr]) -> None:
         """It stores a multiple of a warp, up to the largest block."""
         for expr in given[2:]:
             self.value(path, expr)
@@ -193,14 +195,14 @@ class Library(Lambdas):
                 if rest is not None and sure and not limited:
                     path.learn(Comparison(rest, "==", constant(0)))
 
-    def _stored_at(self, path: Path, target: tree.Expr, term: HostTerm) -> bool:
+    def _stored_at(self, path: HostPath, target: tree.Expr, term: SymbolicTerm) -> bool:
         """A function stores a number at ``&target``; False: at a place that is not followed."""
         if not (isinstance(target, tree.Unary) and target.operator == "&"):
             self.value(path, target)
             return False
-        self.store(path, target.operand, Number(term))
+        self.store(path, target.operand, HostNumber(term))
         return True
 
     @abstractmethod
-    def api_launch(self, path: Path, name: str, expr: tree.Call) -> None:
+    def api_launch(self, path: HostPath, name: str, expr: tree.Call) -> None:
         """``cudaLaunchKernel(...)`` and the like."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.ir.host_terms import HostTerm, constant
 from smem_lsp.semantics import collect, type_of
 from smem_lsp.semantics.arithmetic import converted
 from smem_lsp.semantics.declarations import declaration_tree
@@ -16,12 +15,13 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
+from smem_lsp.terms.symbolic import SymbolicTerm, constant
 
 _MOST_FIELDS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class HostField:
     """A data member. ``initial``: the number that its declaration gives it, None: another value, or one that is not
     known; ``initialized``: its declaration gives it one."""
 
@@ -49,7 +49,7 @@ class Field:
         return scalar_of(plain_type(self.type)) is None and not self.is_dim3
 
 
-def fields_of(kind: Type | None) -> tuple[Field, ...]:
+def fields_of(kind: Type | None) -> tuple[HostField, ...]:
     """The data members of an aggregate in order; empty if it is none, or if they are not all known."""
     record = plain_type(kind)
     if not isinstance(record, Record) or record.decl.tag == "union" or record.decl.bases is not None:
@@ -57,15 +57,15 @@ def fields_of(kind: Type | None) -> tuple[Field, ...]:
     return _FIELDS.of(record.scope.state.store, record, lambda: _fields(record))
 
 
-_FIELDS = Query[Record, tuple[Field, ...]]("data members of an aggregate")
+_FIELDS = Query[Record, tuple[HostField, ...]]("data members of an aggregate")
 
 
-def _fields(record: Record) -> tuple[Field, ...]:
+def _fields(record: Record) -> tuple[HostField, ...]:
     inside = collect.inside(record.decl)
     if inside.odd or inside.constructors or inside.virtual:
         return ()
     source, scope = record.decl.source, record.scope
-    found: list[Field] = []
+    found: list[HostField] = []
     for member in inside.members:
         checkpoint()
         parsed = declaration_tree(source, member.range)
@@ -81,7 +81,7 @@ def _fields(record: Record) -> tuple[Field, ...]:
             if isinstance(made, tree.Braces):
                 made = made.items[0] if len(made.items) == 1 else None
             found.append(
-                Field(
+                HostField(
                     declarator.name,
                     None if declarator.width else type_of.declarator_type(base, declarator, scope),
                     "dim3" in parsed.words and not declarator.pointers and not declarator.dims,
@@ -102,7 +102,7 @@ def class_of(kind: Type | None) -> str:
     return "" if scalar is None or vector_element(scalar.name) is None else scalar.name
 
 
-def as_passed(kind: Type | None, argument: HostTerm) -> HostTerm | None:
+def as_passed(kind: Type | None, argument: SymbolicTerm) -> SymbolicTerm | None:
     """An integer as what has this type gets it; None: it is none, or may be cut."""
     scalar = scalar_of(plain_type(kind))
     if scalar is None or scalar.kind not in ("int", "bool"):
@@ -133,7 +133,9 @@ def is_list(parsed: tree.Declaration) -> bool:
     return last is not None and last.text.rpartition("::")[2] in _LISTS
 
 
-def element_fields(parsed: tree.Declaration, declarator: tree.Declarator, scope: Scope) -> tuple[Field, ...]:
+def element_fields(
+    parsed: tree.Declaration, declarator: tree.Declarator, scope: Scope
+) -> tuple[HostField, ...]:
     """The data members of the elements of an array or a ``std::vector``; empty if they are none, or not known."""
     if declarator.dims and not declarator.pointers:
         return fields_of(type_of.specified(parsed.words, parsed.names, scope))

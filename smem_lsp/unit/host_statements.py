@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from smem_lsp.interpret.frame import Tokens
-from smem_lsp.interpret.interpreter import Loop, cases_of
-from smem_lsp.ir.host_terms import constant, named
+from smem_lsp.interpret.interpreter import LoopStatement, cases_of
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.entities import TypedConstant, Undeclared
 from smem_lsp.semantics.evaluate import evaluate
@@ -16,18 +15,19 @@ from smem_lsp.semantics.local_declarations import declare_using
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import launch_calls
+from smem_lsp.terms.symbolic import constant, named
 from smem_lsp.unit.host_asked import names_at
 from smem_lsp.unit.host_callees import known_function
 from smem_lsp.unit.host_declarations import Declarations
 from smem_lsp.unit.host_unfollowed import is_object, is_open
 from smem_lsp.unit.host_values import (
+    HostNumber,
+    HostPath,
     HostValue,
     Items,
     KernelName,
     Kernels,
-    Number,
     Object,
-    Path,
     Variable,
     any_of,
     joined,
@@ -36,17 +36,17 @@ from smem_lsp.unit.host_values import (
 )
 
 _CHOOSING = frozenset(("?", "[", "("))  # one of them is in every expression with several values
-_MOST_TURNS = 8  # of a loop whose variable is followed from turn to turn
+_MOST_TURNS = 8  # of a loop whose variable is followed from iteration to iteration
 
 
 class Statements(Declarations):
     """Runs the statements of one frame."""
 
     @abstractmethod
-    def values_of(self, path: Path, expr: tree.Call) -> list[HostValue | None]:
+    def values_of(self, path: HostPath, expr: tree.Call) -> list[HostValue | None]:
         """What a call may return, if the function is in sight."""
 
-    def joined(self, paths: Iterable[Path]) -> list[Path]:
+    def joined(self, paths: Iterable[HostPath]) -> list[HostPath]:
         return joined(paths, self.fresh(), lambda serial: self.variables[serial].matters, self.effort.paths)
 
     # ---- statements ----------------------------------------------------------------------------------------------
@@ -56,14 +56,14 @@ class Statements(Declarations):
         self.frame.outer.append(self.frame.scope)
         self.frame.scope = self.frame.scope.child()
 
-    def close_scope(self, paths: Sequence[Path], place: Tokens) -> None:
+    def close_scope(self, paths: Sequence[HostPath], place: Tokens) -> None:
         super().close_scope(paths, place)
         self.frame.scope = self.frame.outer.pop()
 
     def declares_names(self, node: tree.Empty) -> None:
         declare_using(self.frame.body, node, self.frame.scope)
 
-    def label(self, paths: list[Path], node: tree.Label) -> list[Path]:
+    def label(self, paths: list[HostPath], node: tree.Label) -> list[HostPath]:
         """One that jumps back from further down may know nothing of what they do."""
         paths = super().label(paths, node)
         texts = self.frame.body.tokens.texts
@@ -75,7 +75,7 @@ class Statements(Declarations):
     def jumped_back(self) -> None:
         """What is known at a label holds for those that jump back to it, too."""
 
-    def unparsed(self, paths: list[Path], lo: int, hi: int) -> None:
+    def unparsed(self, paths: list[HostPath], lo: int, hi: int) -> None:
         tokens = self.frame.body.tokens
         for name in {text for kind, text in zip(tokens.kinds[lo:hi], tokens.texts[lo:hi]) if kind == "NAME"}:
             variable, _ = self.frame.find(name)
@@ -99,7 +99,7 @@ class Statements(Declarations):
             return False
         return isinstance(self.frame.scope.resolve(callee), Undeclared)
 
-    def returned(self, paths: list[Path], node: tree.JumpStatement) -> None:
+    def returned(self, paths: list[HostPath], node: tree.JumpStatement) -> None:
         frame, chunk, parsed = self.frame, node.chunk, self.given_back(node)
         if chunk is None or parsed is None:
             frame.returned += [(path, None, None) for path in paths]
@@ -114,11 +114,11 @@ class Statements(Declarations):
     # ---- branches ------------------------------------------------------------------------------------------------
 
     def sides(
-        self, paths: list[Path], condition: Any, head: Tokens, node: tree.Statement
-    ) -> tuple[list[Path], list[Path]]:
+        self, paths: list[HostPath], condition: Any, head: Tokens, node: tree.Statement
+    ) -> tuple[list[HostPath], list[HostPath]]:
         """What the statement may change depends on the condition as well."""
-        yes: list[Path] = []
-        no: list[Path] = []
+        yes: list[HostPath] = []
+        no: list[HostPath] = []
         outer, self.frame.base = self.frame.base, head[0]
         condition = condition if isinstance(condition, tree.Expr) else None
         asked = None
@@ -139,8 +139,8 @@ class Statements(Declarations):
         return [path for path in yes if not path.dead], [path for path in no if not path.dead]
 
     def selected(
-        self, paths: list[Path], subject: Any, node: tree.Switch, label: tree.CaseLabel | None
-    ) -> list[Path]:
+        self, paths: list[HostPath], subject: Any, node: tree.Switch, label: tree.CaseLabel | None
+    ) -> list[HostPath]:
         """What the ``switch`` may change depends on its subject as well."""
         frame = self.frame
         subject = subject if isinstance(subject, tree.Expr) else None
@@ -163,7 +163,7 @@ class Statements(Declarations):
         frame.base = outer
         return entered
 
-    def selected_inside(self, paths: list[Path], node: tree.Switch) -> list[Path]:
+    def selected_inside(self, paths: list[HostPath], node: tree.Switch) -> list[HostPath]:
         for path in paths:
             self.forget(path, node.lo, node.hi)
         return self.either(paths)
@@ -172,7 +172,7 @@ class Statements(Declarations):
         parsed = self.frame.body.chunk("expression", chunk)
         return None if parsed is None else evaluate(parsed, self.frame.scope)
 
-    def handled(self, paths: list[Path], node: tree.Try, handler: tree.Statement) -> list[Path]:
+    def handled(self, paths: list[HostPath], node: tree.Try, handler: tree.Statement) -> list[HostPath]:
         """Something has thrown anywhere in the ``try``."""
         for path in paths:
             self.forget(path, node.lo, node.hi)
@@ -180,29 +180,29 @@ class Statements(Declarations):
 
     # ---- loops ---------------------------------------------------------------------------------------------------
 
-    def turns(self, paths: list[Path], loop: Loop) -> list[Path]:
-        """One turn tells all, with what every turn knows at its start: launches are looked for. Few turns with known
-        numbers are run one by one."""
+    def iterations(self, paths: list[HostPath], loop: LoopStatement) -> list[HostPath]:
+        """One iteration tells all, with what every iteration knows at its start: launches are looked for. Few
+        iterations with known numbers are run one by one."""
         base, self.frame.base = self.frame.base, loop.head[0]
-        turns: list[Path] | None = None
+        iterations: list[HostPath] | None = None
         if isinstance(loop.parsed, tree.ForHead):
-            turns = self._counted(paths, loop.parsed, loop.body)
+            iterations = self._counted(paths, loop.parsed, loop.body)
         elif loop.parsed is not None:
-            turns = self._each(paths, loop.parsed, loop)
+            iterations = self._each(paths, loop.parsed, loop)
         self.frame.base = base
         for path in paths:
             self._head(path, loop.node.lo, loop.node.hi)
-        if turns is not None:
+        if iterations is not None:
             after = paths
         elif loop.once:
-            turns = self.either(paths)
+            iterations = self.either(paths)
             after = self.goes_on(paths, loop)[1]
         else:
-            turns, after = self.goes_on(paths, loop)
-        return self.joined([*after, *self.turn(turns, loop)[1]])
+            iterations, after = self.goes_on(paths, loop)
+        return self.joined([*after, *self.iteration(iterations, loop)[1]])
 
-    def _head(self, path: Path, lo: int, hi: int) -> None:
-        """What is known at the start of every turn of a loop over the tokens ``[lo, hi)``."""
+    def _head(self, path: HostPath, lo: int, hi: int) -> None:
+        """What is known at the start of every iteration of a loop over the tokens ``[lo, hi)``."""
         texts = self.frame.body.tokens.texts
         doubled: list[tuple[Variable, int, str]] = []
         for name in self.frame.traits.assigned(lo, hi):
@@ -210,7 +210,7 @@ class Statements(Declarations):
             if variable is None:
                 continue
             value = path.read(variable, (), name)
-            n = value.term.number if isinstance(value, Number) else None
+            n = value.term.number if isinstance(value, HostNumber) else None
             places = [at for at in self.frame.traits.changed[name] if lo <= at < hi]
             spelled = {tuple(texts[at + 1 : at + 4]) for at in places}
             steps = {(each[0], each[1]) for each in spelled if len(each) == 3 and each[2] in (";", ")", ",")}
@@ -225,14 +225,14 @@ class Statements(Declarations):
             term = named(variable.name, self.fresh())
             symbol = term.symbol
             assert symbol is not None
-            path.store(variable, (), Number(term), self.fresh())
+            path.store(variable, (), HostNumber(term), self.fresh())
             grows = operator in ("*=", "<<=")
             if not self._ends_at_choice(path, variable.name, lo, hi, ("<", "<=") if grows else (">", ">=")):
                 path.unfollowed |= {symbol}
             self.power_of_two(path, symbol)
             path.learn(Comparison(term, ">=" if grows else "<=", constant(n)))
 
-    def _ends_at_choice(self, path: Path, name: str, lo: int, hi: int, goes_on: tuple[str, ...]) -> bool:
+    def _ends_at_choice(self, path: HostPath, name: str, lo: int, hi: int, goes_on: tuple[str, ...]) -> bool:
         """Does a loop go on while ``name`` is less, or more, than a number that somebody chooses, and for no other
         reason?"""
         kinds, texts = self.frame.body.tokens.kinds[lo:hi], self.frame.body.tokens.texts[lo:hi]
@@ -248,8 +248,11 @@ class Statements(Declarations):
         symbols = symbols_of(value)
         return bool(symbols) and symbols.isdisjoint(path.unfollowed)
 
-    def _counted(self, paths: list[Path], head: tree.ForHead, body: tree.Statement) -> list[Path] | None:
-        """A path for each turn of ``for (int t = 32; t <= 512; t *= 2)``; None: too many turns, or not known."""
+    def _counted(
+        self, paths: list[HostPath], head: tree.ForHead, body: tree.Statement
+    ) -> list[HostPath] | None:
+        """A path for each iteration of ``for (int t = 32; t <= 512; t *= 2)``; None: too many iterations, or not
+        known."""
         step = head.step
         target = (
             step.operand
@@ -266,7 +269,7 @@ class Statements(Declarations):
         changed = self.frame.traits.assigned(lo, hi)
         if variable is None or variable.shared or target.text in changed or not variable.matters:
             return None
-        turns: list[Path] = []
+        iterations: list[HostPath] = []
         for path in paths:
             probe = path.copy()
             for _ in range(_MOST_TURNS + 1):
@@ -277,18 +280,18 @@ class Statements(Declarations):
                     return None
                 if not known:
                     break
-                if len(turns) == min(_MOST_TURNS, self.effort.paths):
+                if len(iterations) == min(_MOST_TURNS, self.effort.paths):
                     return None
-                turn = path.copy()
-                self.forget(turn, lo, hi)
-                turn.store(variable, (), value, self.fresh())
-                turns.append(turn)
+                iteration = path.copy()
+                self.forget(iteration, lo, hi)
+                iteration.store(variable, (), value, self.fresh())
+                iterations.append(iteration)
                 self.value(probe, step)
             else:
                 return None
-        return turns
+        return iterations
 
-    def _each(self, paths: list[Path], head: tree.RangeFor, loop: Loop) -> list[Path] | None:
+    def _each(self, paths: list[HostPath], head: tree.RangeFor, loop: LoopStatement) -> list[HostPath] | None:
         """A path for each element of a list of constants."""
         given = [(path, self.value(path, head.range)) for path in paths]
         declared = head.declaration.declarators
@@ -305,29 +308,31 @@ class Statements(Declarations):
         if sum(len(values) for _, values in lists) > self.effort.paths:
             lists = [(path, (any_of(values),)) for path, values in lists]
         if any(
-            not isinstance(each, (Number, Kernels, KernelName, Object))
+            not isinstance(each, (HostNumber, Kernels, KernelName, Object))
             for _, each_ in lists
             for each in each_
         ):
             return None
-        turns: list[Path] = []
+        iterations: list[HostPath] = []
         for path, values in lists:
             for each in values:
-                turn = path.copy()
-                self.forget(turn, loop.body.lo, loop.body.hi)
-                turns.append(turn)
-                if not self.bind_element(turn, head.declaration, each):
+                iteration = path.copy()
+                self.forget(iteration, loop.body.lo, loop.body.hi)
+                iterations.append(iteration)
+                if not self.bind_element(iteration, head.declaration, each):
                     return None
-        return turns
+        return iterations
 
     # ---- chunks --------------------------------------------------------------------------------------------------
 
-    def declared(self, paths: list[Path], declaration: tree.Declaration, span: Tokens) -> list[Path]:
+    def declared(self, paths: list[HostPath], declaration: tree.Declaration, span: Tokens) -> list[HostPath]:
         paths = self._split(paths, declaration, span)
         self.declaration(paths, declaration, span)
         return _after_chunk(paths)
 
-    def evaluated(self, paths: list[Path], expr: tree.Expr, span: Tokens, *, condition: bool) -> list[Path]:
+    def evaluated(
+        self, paths: list[HostPath], expr: tree.Expr, span: Tokens, *, condition: bool
+    ) -> list[HostPath]:
         paths = self._split(paths, expr, span)
         for path in paths:
             self.value(path, expr)
@@ -335,7 +340,7 @@ class Statements(Declarations):
                 self.user_code(path, expr)
         return _after_chunk(paths)
 
-    def _split(self, paths: list[Path], parsed: Any, span: Tokens) -> list[Path]:
+    def _split(self, paths: list[HostPath], parsed: Any, span: Tokens) -> list[HostPath]:
         """Keep the values apart that ``c ? a : b`` and the like may have, where they may decide about a launch."""
         tokens = self.frame.body.tokens
         words = set(tokens.texts[span[0] : span[1]])
@@ -347,7 +352,7 @@ class Statements(Declarations):
         for node in tree.nodes_of(parsed):
             if not isinstance(node, (tree.Ternary, tree.Index, tree.Call)):
                 continue
-            after: list[Path] = []
+            after: list[HostPath] = []
             for at, path in enumerate(paths):
                 checkpoint()
                 options = self._options(path, node)
@@ -370,7 +375,7 @@ class Statements(Declarations):
             paths = after
         return paths
 
-    def _options(self, path: Path, node: tree.Expr) -> Sequence[HostValue | bool | None]:
+    def _options(self, path: HostPath, node: tree.Expr) -> Sequence[HostValue | bool | None]:
         if isinstance(node, tree.Ternary):
             return () if self.decide(path, node.condition) is not None else (True, False)
         if isinstance(node, tree.Call):
@@ -382,7 +387,7 @@ class Statements(Declarations):
         return ()
 
 
-def _after_chunk(paths: list[Path]) -> list[Path]:
+def _after_chunk(paths: list[HostPath]) -> list[HostPath]:
     """The paths that go on behind a chunk, of which nothing is chosen any more."""
     for path in paths:
         path.chosen.clear()

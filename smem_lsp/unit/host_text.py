@@ -9,7 +9,7 @@ from functools import partial
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query, Store
-from smem_lsp.syntax.blocks import Block, Definition
+from smem_lsp.syntax.blocks import Definition, SourceBlock
 from smem_lsp.syntax.host_functions import kernel_getters, launch_calls
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.unit.explicit_instantiations import spelled
@@ -121,15 +121,15 @@ def _without(
     return [f for f in others if f.number not in found]
 
 
-def _face(block: Block, wanted: frozenset[str]) -> object:
+def _face(block: SourceBlock, wanted: frozenset[str]) -> object:
     return _FACE.of(block.store, wanted, partial(_face_of, block, wanted))
 
 
-def _face_of(block: Block, wanted: frozenset[str]) -> object:
+def _face_of(block: SourceBlock, wanted: frozenset[str]) -> object:
     return block.mark if block.launches else _FACES.of(PROCESS, tuple(_seen(block, wanted)), Face)
 
 
-def _seen(block: Block, wanted: frozenset[str]) -> Iterator[tuple[object, ...]]:
+def _seen(block: SourceBlock, wanted: frozenset[str]) -> Iterator[tuple[object, ...]]:
     """What host code sees of each function. Of a kernel that launches nothing and names no kernel, no more than its
     head. Of other functions also where they stand in the block: their launches are placed there."""
     telling = wanted | kernel_getters()

@@ -23,10 +23,10 @@ from smem_lsp.syntax.host_functions import of_library, reading_methods
 from smem_lsp.syntax.parse import Function
 from smem_lsp.unit.host_frames import Frame
 from smem_lsp.unit.host_objects import fields_of
-from smem_lsp.unit.host_values import LambdaName, Path, Place, symbols_of
+from smem_lsp.unit.host_values import HostAddress, HostPath, LambdaName, symbols_of
 
 
-def is_chosen(expr: tree.Expr, frame: Frame, path: Path) -> bool:
+def is_chosen(expr: tree.Expr, frame: Frame, path: HostPath) -> bool:
     """May somebody choose the value of an expression that is not followed, and does nothing in sight decide it, too?"""
     found = False
     others: set[int] = set()  # names of functions and types
@@ -51,7 +51,7 @@ def is_chosen(expr: tree.Expr, frame: Frame, path: Path) -> bool:
     return found
 
 
-def is_open(expr: tree.Expr, frame: Frame, path: Path) -> bool:
+def is_open(expr: tree.Expr, frame: Frame, path: HostPath) -> bool:
     """May something that somebody chooses decide a condition, in whatever way?"""
     others: set[int] = set()
     for node in tree.nodes_of(expr):
@@ -71,13 +71,13 @@ def is_open(expr: tree.Expr, frame: Frame, path: Path) -> bool:
     return False
 
 
-def _is_chosen_name(name: tree.Name, frame: Frame, path: Path) -> bool | None:
+def _is_chosen_name(name: tree.Name, frame: Frame, path: HostPath) -> bool | None:
     """The same of a name; None: it is a number that is known, a function, a type."""
     variable, local = frame.find(name.text)
     if variable is not None:
         value = path.values.get((variable.serial, ()))
         symbols = symbols_of(value)
-        if value is not None and not (isinstance(value, Place) or symbols):
+        if value is not None and not (isinstance(value, HostAddress) or symbols):
             return None
         if symbols:
             return symbols.isdisjoint(path.unfollowed)
@@ -105,7 +105,7 @@ def passes_on(call: tree.Call, frame: Frame) -> bool:
     return any(each.has("pure", "forwards") or (each.effects and not each.has("impure")) for each in found)
 
 
-def is_called_in_sight(call: tree.Call, frame: Frame, path: Path) -> bool:
+def is_called_in_sight(call: tree.Call, frame: Frame, path: HostPath) -> bool:
     """Does a call mean a function with a body in sight, a lambda, or a constructor of a class in sight?"""
     callee = call.callee
     if isinstance(callee, tree.Lambda):

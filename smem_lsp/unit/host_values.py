@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 
-from smem_lsp.ir.host_terms import HostTerm, Symbol, constant, named, replaced
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.scope import Scope
@@ -14,20 +13,21 @@ from smem_lsp.source import checkpoint, record
 from smem_lsp.source.integers import BINARY, NEGATED
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
-from smem_lsp.unit.host_objects import Field
+from smem_lsp.terms.symbolic import Symbol, SymbolicTerm, constant, named, replaced
+from smem_lsp.unit.host_objects import HostField
 
-Axes = tuple[HostTerm | None, HostTerm | None, HostTerm | None]
+Axes = tuple[SymbolicTerm | None, SymbolicTerm | None, SymbolicTerm | None]
 _MOST_KERNELS = 64  # that one pointer may point to
 Members = tuple[str, ...]  # ("gridDim", "x"), ("0", "val")
 ZERO = ("{0}",)  # stands for the members of an object that begins as zero
 
 
 @record
-class Number:
+class HostNumber:
     """An integer. ``addends``: of a sum, the value of each; ``doubtful``: of a type that is not known, so perhaps no
     integer but a ``dim3``."""
 
-    term: HostTerm
+    term: SymbolicTerm
     addends: tuple[int | None, ...] = ()
     doubtful: bool = False
 
@@ -51,7 +51,7 @@ class KernelName:
     names: str
     spelled: str
     explicit: bool
-    arguments: tuple[HostTerm | None, ...] = ()
+    arguments: tuple[SymbolicTerm | None, ...] = ()
     in_string: bool = False  # the driver looks it up
 
 
@@ -70,7 +70,7 @@ class Items:
 
 
 @record
-class Place:
+class HostAddress:
     """The address of a variable, or an object that is passed by its name."""
 
     variable: int
@@ -80,7 +80,7 @@ class Place:
 class Object:
     """A copy of an object: its members, by name."""
 
-    fields: tuple[Field, ...]
+    fields: tuple[HostField, ...]
     members: tuple[tuple[str, HostValue | None], ...]
 
 
@@ -99,7 +99,7 @@ class Filled:
     stored: tuple[tuple[int, HostValue | None], ...]
 
 
-HostValue = Number | Extents | KernelName | Kernels | Items | Place | Object | LambdaName | Filled
+HostValue = HostNumber | Extents | KernelName | Kernels | Items | HostAddress | Object | LambdaName | Filled
 
 
 @dataclass(eq=False, slots=True)
@@ -112,7 +112,7 @@ class Variable:
     is_dim3: bool = False
     is_array: bool = False
     is_object: bool = False  # a launch configuration
-    fields: tuple[Field, ...] = ()  # of an aggregate of the project
+    fields: tuple[HostField, ...] = ()  # of an aggregate of the project
     shared: bool = False
     fixed: bool = False  # const
     pointed: bool = False  # ``*p`` of a parameter, which stands for what it points to
@@ -134,7 +134,7 @@ class Variable:
 
 
 @dataclass(eq=False, slots=True)
-class Path:
+class HostPath:
     """One way through host code. ``versions``: of variables, for the names of their unknown members; ``known``: what
     symbols were found to be; ``epoch``: changes whenever something that is not followed may have changed; ``chosen``:
     what expressions with several values have; ``asked``: see ``host_asked``; ``lost``: variables that code in sight has
@@ -146,7 +146,7 @@ class Path:
     versions: dict[int, int] = field(default_factory=dict)
     shared: frozenset[int] = frozenset()
     facts: tuple[Comparison, ...] = ()
-    known: dict[Symbol, HostTerm] = field(default_factory=dict)
+    known: dict[Symbol, SymbolicTerm] = field(default_factory=dict)
     epoch: int = 0
     chosen: dict[tuple[int, int, int, int], HostValue | bool | None] = field(default_factory=dict)
     dead: bool = False
@@ -156,8 +156,8 @@ class Path:
     doubts: frozenset[tuple[object, object]] = frozenset()
     unfollowed: set[Symbol] = field(default_factory=set)
 
-    def copy(self) -> Path:
-        return Path(
+    def copy(self) -> HostPath:
+        return HostPath(
             dict(self.values),
             dict(self.versions),
             self.shared,
@@ -172,11 +172,11 @@ class Path:
             unfollowed=self.unfollowed,
         )
 
-    def symbol(self, name: str, version: int, *, doubtful: bool = False) -> Number:
+    def symbol(self, name: str, version: int, *, doubtful: bool = False) -> HostNumber:
         """The number that host code calls ``name``."""
         term = named(name, version)
         known = self.known.get(Symbol(name, version))
-        return Number(term, (), doubtful) if known is None else Number(known)
+        return HostNumber(term, (), doubtful) if known is None else HostNumber(known)
 
     # ---- variables -----------------------------------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ class Path:
             whole = self.values.get((variable.serial, members[:-1]))
             if isinstance(whole, Extents):
                 term = whole.axes["xyz".index(members[-1])]
-                return None if term is None else Number(term)
+                return None if term is None else HostNumber(term)
         return self._unknown(variable, members, text, self.versions.get(variable.serial, 0))
 
     def _unknown(self, variable: Variable, members: Members, text: str, version: int) -> HostValue | None:
@@ -217,7 +217,7 @@ class Path:
         if members or (variable.counts and not variable.is_array):
             axis = len(members) == 1 and variable.is_dim3
             return self.symbol(text, version, doubtful=not axis and (bool(members) or variable.type is None))
-        return Place(variable.serial) if variable.scalar is None or variable.is_array else None
+        return HostAddress(variable.serial) if variable.scalar is None or variable.is_array else None
 
     def store(self, variable: Variable, members: Members, value: HostValue | None, version: int) -> None:
         """``version``: a new number, for what is unknown from now on."""
@@ -229,14 +229,14 @@ class Path:
             if isinstance(whole, Extents):
                 axes = list(whole.axes)
                 unknown = named(f"{variable.name}.{'.'.join(members)}", version)
-                axes["xyz".index(members[-1])] = value.term if isinstance(value, Number) else unknown
+                axes["xyz".index(members[-1])] = value.term if isinstance(value, HostNumber) else unknown
                 self.values[serial, members[:-1]] = Extents((axes[0], axes[1], axes[2]))
                 return
         for key in [key for key in self.values if key[0] == serial and _overlap(key[1], members)]:
             checkpoint()
             del self.values[key]
         if value is None and members:
-            value = Number(named(f"{variable.name}.{'.'.join(members)}", version))
+            value = HostNumber(named(f"{variable.name}.{'.'.join(members)}", version))
         if value is None:
             self.versions[serial] = version
         else:
@@ -264,16 +264,16 @@ class Path:
                 if other.number is not None:
                     self._settle(one, other)
 
-    def _settle(self, term: HostTerm, to: HostTerm) -> None:
+    def _settle(self, term: SymbolicTerm, to: SymbolicTerm) -> None:
         """Give the number ``to`` to all variables that are ``term`` here."""
         for key, value in self.values.items():
-            if isinstance(value, Number) and value.term == term:
-                self.values[key] = Number(to)
+            if isinstance(value, HostNumber) and value.term == term:
+                self.values[key] = HostNumber(to)
             elif isinstance(value, Extents) and term in value.axes:
                 x, y, z = (to if axis == term else axis for axis in value.axes)
                 self.values[key] = Extents((x, y, z))
 
-    def _replace(self, symbols: Mapping[Symbol, HostTerm]) -> None:
+    def _replace(self, symbols: Mapping[Symbol, SymbolicTerm]) -> None:
         for key, value in self.values.items():
             self.values[key] = _replaced(value, symbols)
         facts = self.facts
@@ -302,15 +302,15 @@ class Path:
         return False if known is None and opposite(fact) in self.facts else known
 
 
-def number(n: int) -> Number:
-    return Number(constant(n))
+def number(n: int) -> HostNumber:
+    return HostNumber(constant(n))
 
 
 def one_of(values: Iterable[HostValue | None]) -> Kernels | None:
     """Any of some kernels; None if one of the values is neither a kernel nor null, or if they are too many."""
     names: set[KernelName] = set()
     for value in values:
-        if isinstance(value, Number) and _is_null(value.term):
+        if isinstance(value, HostNumber) and _is_null(value.term):
             continue
         if not isinstance(value, (KernelName, Kernels)):
             return None
@@ -343,7 +343,7 @@ def constant_extents(made: tree.Expr | None, scope: Scope) -> Extents | None:
 def symbols_of(value: HostValue | None) -> frozenset[Symbol]:
     """The symbols of numbers and extents in a value."""
     match value:
-        case Number():
+        case HostNumber():
             return value.term.symbols
         case Extents():
             return frozenset[Symbol]().union(*(axis.symbols for axis in value.axes if axis is not None))
@@ -378,7 +378,7 @@ def any_of(values: Iterable[HostValue | None]) -> HostValue | None:
     return Object(first.fields, tuple(shared))
 
 
-def _is_null(term: HostTerm) -> bool:
+def _is_null(term: SymbolicTerm) -> bool:
     return term.number == 0 or (term.symbol is not None and term.symbol.name in ("NULL", "nullptr"))
 
 
@@ -389,8 +389,8 @@ def kernels_of(value: HostValue | None) -> list[KernelName]:
     return [value] if isinstance(value, KernelName) else []
 
 
-def term_of(value: HostValue | None) -> HostTerm | None:
-    return value.term if isinstance(value, Number) else None
+def term_of(value: HostValue | None) -> SymbolicTerm | None:
+    return value.term if isinstance(value, HostNumber) else None
 
 
 def opposite(fact: Comparison) -> Comparison:
@@ -407,10 +407,12 @@ def holds(fact: Comparison) -> bool | None:
     return bool(BINARY[fact.operator](a, b))
 
 
-def joined(paths: Iterable[Path], version: int, matters: Callable[[int], bool], most: int) -> list[Path]:
+def joined(
+    paths: Iterable[HostPath], version: int, matters: Callable[[int], bool], most: int
+) -> list[HostPath]:
     """The paths that are not dead, those with equal values as one; one path for all if there are more than ``most``.
     ``version``: a new number; ``matters``: may a variable decide about a launch?"""
-    kept: list[Path] = []
+    kept: list[HostPath] = []
     for path in paths:
         checkpoint()
         if path.dead:
@@ -427,14 +429,14 @@ def joined(paths: Iterable[Path], version: int, matters: Callable[[int], bool], 
     return kept
 
 
-def _alike(one: Path, other: Path, matters: Callable[[int], bool]) -> bool:
+def _alike(one: HostPath, other: HostPath, matters: Callable[[int], bool]) -> bool:
     if one.values == other.values:
         return True
     keys = one.values.keys() | other.values.keys()
     return all(one.values.get(key) == other.values.get(key) for key in keys if matters(key[0]))
 
 
-def _meet(one: Path, other: Path, version: int) -> None:
+def _meet(one: HostPath, other: HostPath, version: int) -> None:
     """Let ``one`` stand for both."""
     one.facts = tuple(fact for fact in one.facts if fact in other.facts)
     one.shared |= other.shared
@@ -464,10 +466,10 @@ def _overlap(one: Members, other: Members) -> bool:
     return one[: len(other)] == other or other[: len(one)] == one
 
 
-def _replaced(value: HostValue, symbols: Mapping[Symbol, HostTerm]) -> HostValue:
-    if isinstance(value, Number):
+def _replaced(value: HostValue, symbols: Mapping[Symbol, SymbolicTerm]) -> HostValue:
+    if isinstance(value, HostNumber):
         term = replaced(value.term, symbols)
-        return value if term is None else Number(term, value.addends, value.doubtful)
+        return value if term is None else HostNumber(term, value.addends, value.doubtful)
     if isinstance(value, Extents):
         x, y, z = (None if axis is None else replaced(axis, symbols) for axis in value.axes)
         return Extents((x, y, z))

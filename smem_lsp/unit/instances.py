@@ -44,7 +44,7 @@ MOST_VISITS = 200  # of functions of one file
 
 
 @record(deep=True)
-class Binding:
+class InstanceArguments:
     """The template arguments of one instance. ``text``: ``float, 32``, as a mention would spell them; ``made``: the
     file makes it; else only a template names it of which the file makes no instance."""
 
@@ -62,7 +62,7 @@ class Mention:
     """A function names an instance: the function, the token of its body where the name begins, and the names that are
     bound to template arguments there. ``binding`` None: a specialization stands in for the instance."""
 
-    binding: Binding | None
+    binding: InstanceArguments | None
     function: int
     name: int
     bound: tuple[tuple[str, Argument], ...]
@@ -76,11 +76,11 @@ class Instances:
     ``left_out``: the file makes others, too many to look at; ``rest``: bindings that leave the numbers among their
     arguments open and stand for all of these, none where they would be too many as well."""
 
-    bindings: tuple[Binding, ...] = ()
+    bindings: tuple[InstanceArguments, ...] = ()
     why: str | None = None
     mentions: tuple[Mention, ...] = ()
     left_out: bool = False
-    rest: tuple[Binding, ...] = ()
+    rest: tuple[InstanceArguments, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -91,12 +91,12 @@ _Values = tuple[Argument | int, ...]  # template arguments; of a constant only i
 
 
 @dataclass
-class _Found:
-    bindings: dict[_Values, Binding] = field(default_factory=dict)
+class _FoundInstances:
+    bindings: dict[_Values, InstanceArguments] = field(default_factory=dict)
     why: str | None = None
     mentions: list[Mention] = field(default_factory=list)
     left_out: bool = False
-    rest: dict[_Values, Binding] = field(default_factory=dict)
+    rest: dict[_Values, InstanceArguments] = field(default_factory=dict)
     covered: bool = True  # by ``rest``: what is left out
 
     def leave_out(self, why: str, *, covered: bool = False) -> None:
@@ -133,7 +133,7 @@ class InstanceTable(Mapping[int, Instances]):
 
 def find_instances(unit: TranslationUnit, top: Scope, most: int = MOST_INSTANCES) -> InstanceTable:
     """Instances of kernel templates and of templates that lead to one, by function number, ``most`` of each."""
-    search = _Search(unit, top, most)
+    search = _InstanceSearch(unit, top, most)
     if not search.templates:
         return InstanceTable({})
     key = search.key()
@@ -148,29 +148,29 @@ def forget_instances() -> None:
     _INSTANCES.forget(PROCESS)
 
 
-class _Search:
+class _InstanceSearch:
     def __init__(self, unit: TranslationUnit, top: Scope, most: int) -> None:
         self.unit = unit
         self.top = top
         self.most = most
         self.most_visits = MOST_VISITS * (1 if most <= MOST_INSTANCES else 4)
         self.templates: dict[str, list[Function]] = {}
-        self.found: dict[int, _Found] = {}
-        self.waiting: deque[tuple[Function, Binding | None]] = deque()
+        self.found: dict[int, _FoundInstances] = {}
+        self.waiting: deque[tuple[Function, InstanceArguments | None]] = deque()
         self.of_rest = False  # a function is walked that stands for instances which are left out
         self.unmade: frozenset[int] | None = None  # the only ones that may get instances yet
         self.open: set[int] = set()  # templates of which one has arguments of which none is known
 
         for function in self._leading():
             self.templates.setdefault(function.name, []).append(function)
-            self.found[function.number] = _Found()
+            self.found[function.number] = _FoundInstances()
         self.overloads: dict[str, list[Function]] = {}
         self.mentioning: list[Function] = []
         for function in unit.all_functions if self.templates else ():
             if function.name in self.templates:
                 self.overloads.setdefault(function.name, []).append(function)
                 if function.is_kernel and function.number < OTHER_FILE and is_specialization(function):
-                    self.found[function.number] = _Found()
+                    self.found[function.number] = _FoundInstances()
             if not self.templates.keys().isdisjoint(function.definition.body_words):
                 self.mentioning.append(function)
 
@@ -220,7 +220,7 @@ class _Search:
             visits += 1
             names = {} if binding is None else binding.names
             self.of_rest = binding is not None and binding in self.found[function.number].rest.values()
-            _Walk(self, function, function_scope(self.top, function, names or None), names).run()
+            _InstanceWalk(self, function, function_scope(self.top, function, names or None), names).run()
             self.of_rest = False
         return visits
 
@@ -252,7 +252,7 @@ class _Search:
                 visits = self._visit(visits)
         for kernel in kernels:
             if kernel.number in self.open & bare:  # what is known of the others does not hold for all
-                self.found[kernel.number] = _Found(why=self.found[kernel.number].why)
+                self.found[kernel.number] = _FoundInstances(why=self.found[kernel.number].why)
 
     def _has_instances(self, function: Function) -> bool:
         found = self.found.get(function.number)
@@ -309,14 +309,14 @@ class _Search:
         scope: Scope,
         given: Sequence[Type | None] | None,
         caller: Function | None = None,
-    ) -> list[tuple[Function, Binding | None]]:
+    ) -> list[tuple[Function, InstanceArguments | None]]:
         """The instances that ``k<32>`` makes, or ``k`` with arguments of the types ``given``. ``caller``: the function
         that calls it."""
         explicit = _explicit(name)
         arguments = [] if explicit is None else [scope.argument(each) for each in explicit]
         packed = explicit is not None and any(isinstance(each, tree.Opaque) for each in explicit)
         means = self._meant(name, scope, given, caller)
-        fitting: list[tuple[Function, Binding | None]] = []
+        fitting: list[tuple[Function, InstanceArguments | None]] = []
         for function in means:
             checkpoint()
             bound = None if packed else bind_call(function, arguments, given or (), self.top)
@@ -346,7 +346,7 @@ class _Search:
 
     def _made(
         self, function: Function, bound: tuple[Argument, ...]
-    ) -> tuple[Function, Binding | None] | None:
+    ) -> tuple[Function, InstanceArguments | None] | None:
         """The instance of a template with these arguments, or the specialization that stands in for it; None: none that
         is looked at."""
         special = self._specialization(function, bound)
@@ -389,7 +389,7 @@ class _Search:
                     mention = Mention(binding, IN_TABLE, entry.at, (), None, table.name)
                     self.found[function.number].mentions.append(mention)
 
-    def _add(self, function: Function, bound: tuple[Argument, ...]) -> Binding | None:
+    def _add(self, function: Function, bound: tuple[Argument, ...]) -> InstanceArguments | None:
         found = self.found[function.number]
         if self.unmade is not None:
             if all(argument is None for argument in bound):
@@ -407,7 +407,7 @@ class _Search:
             found.leave_out(f"more than {self.most} instances", covered=covered)
             if key in found.rest or not covered:
                 return None
-        binding = Binding(
+        binding = InstanceArguments(
             tuple((p.name, a) for p, a in zip(parameters_of(function), bound) if p.name),
             ", ".join(spell_argument(argument) for argument in bound),
             made=self.unmade is None,
@@ -434,10 +434,12 @@ def _head(function: Function) -> tuple[object, ...]:
     return tuple(definition.head.texts), island.specifiers, island.template, island.enclosing
 
 
-class _Walk:
+class _InstanceWalk:
     """Walks a function body in order, with the names that it declares in scope."""
 
-    def __init__(self, search: _Search, function: Function, scope: Scope, bound: dict[str, Argument]) -> None:
+    def __init__(
+        self, search: _InstanceSearch, function: Function, scope: Scope, bound: dict[str, Argument]
+    ) -> None:
         self.search = search
         self.body = function.body
         self.scope = scope.child()
@@ -548,7 +550,7 @@ class _Walk:
     def _note(
         self,
         name: tree.Name,
-        made: Iterable[tuple[Function, Binding | None]],
+        made: Iterable[tuple[Function, InstanceArguments | None]],
         launch: tree.Launch | None = None,
     ) -> None:
         """Record where an instance is named."""

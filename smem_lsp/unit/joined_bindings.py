@@ -14,16 +14,18 @@ from smem_lsp.semantics.scope import Scope, instance
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.semantics.types import Record
 from smem_lsp.source import checkpoint
-from smem_lsp.unit.instances import Binding
+from smem_lsp.unit.instances import InstanceArguments
 
 _Numbers = tuple[int | None, ...]
 _Group = tuple[object, _Numbers]  # what its instances have in common, None for numbers that are open
 
 
-def joined(bindings: Sequence[Binding], most: int) -> list[tuple[Binding, list[Binding]]]:
+def joined(
+    bindings: Sequence[InstanceArguments], most: int
+) -> list[tuple[InstanceArguments, list[InstanceArguments]]]:
     """All of them in at most ``most`` groups, each with the binding that stands for it; empty where they differ in more
     than numbers. As few numbers as possible are open."""
-    shapes: dict[object, list[tuple[Binding, _Numbers]]] = defaultdict(list)
+    shapes: dict[object, list[tuple[InstanceArguments, _Numbers]]] = defaultdict(list)
     for binding in bindings:
         arguments = [argument for _, argument in binding.arguments]
         numbers = tuple(n for each in arguments for n in _numbers(each))
@@ -47,14 +49,16 @@ def joined(bindings: Sequence[Binding], most: int) -> list[tuple[Binding, list[B
     return [(_joined(members), [binding for binding, _ in members]) for members in groups.values()]
 
 
-def _count(shape: object, members: list[tuple[Binding, _Numbers]], opened: set[tuple[object, int]]) -> int:
+def _count(
+    shape: object, members: list[tuple[InstanceArguments, _Numbers]], opened: set[tuple[object, int]]
+) -> int:
     return len(_grouped({shape: members}, opened))
 
 
 def _grouped(
-    shapes: dict[object, list[tuple[Binding, _Numbers]]], opened: set[tuple[object, int]]
-) -> dict[_Group, list[tuple[Binding, _Numbers]]]:
-    groups: dict[_Group, list[tuple[Binding, _Numbers]]] = defaultdict(list)
+    shapes: dict[object, list[tuple[InstanceArguments, _Numbers]]], opened: set[tuple[object, int]]
+) -> dict[_Group, list[tuple[InstanceArguments, _Numbers]]]:
+    groups: dict[_Group, list[tuple[InstanceArguments, _Numbers]]] = defaultdict(list)
     for shape, members in shapes.items():
         checkpoint()
         for binding, numbers in members:
@@ -63,7 +67,7 @@ def _grouped(
     return groups
 
 
-def _joined(members: Sequence[tuple[Binding, _Numbers]]) -> Binding:
+def _joined(members: Sequence[tuple[InstanceArguments, _Numbers]]) -> InstanceArguments:
     """A number on which all of them agree is known."""
     (first, _), *others = members
     if not others:
@@ -72,7 +76,7 @@ def _joined(members: Sequence[tuple[Binding, _Numbers]]) -> Binding:
     left = iter(alike)
     arguments = tuple((name, _with(argument, left)) for name, argument in first.arguments)
     text = ", ".join(spell_argument(argument) for _, argument in arguments)
-    return Binding(arguments, text, made=first.made)
+    return InstanceArguments(arguments, text, made=first.made)
 
 
 def _numbers(argument: Argument) -> Iterator[int | None]:

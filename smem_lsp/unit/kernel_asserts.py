@@ -13,7 +13,7 @@ from smem_lsp.source.integers import MIRRORED, NEGATED
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
-from smem_lsp.unit.instances import Binding
+from smem_lsp.unit.instances import InstanceArguments
 from smem_lsp.unit.unit_facts import UnitFacts
 
 _ASSERTIONS = frozenset(("assert", "__builtin_assume"))
@@ -23,7 +23,7 @@ Asserted = tuple[tuple[str, int], ...]  # (axis, threads)
 
 
 def asserted_block(
-    function: Function, around: UnitFacts, binding: Binding | None
+    function: Function, around: UnitFacts, binding: InstanceArguments | None
 ) -> tuple[Asserted, Asserted]:
     """(threads by axis, threads at most by axis) of every block that gets past the first statements."""
     words = function.definition.words
@@ -42,7 +42,9 @@ _ASSERTED = Query[tuple[object, ...], tuple[Asserted, Asserted]](
 )
 
 
-def _asserted(function: Function, around: UnitFacts, binding: Binding | None) -> tuple[Asserted, Asserted]:
+def _asserted(
+    function: Function, around: UnitFacts, binding: InstanceArguments | None
+) -> tuple[Asserted, Asserted]:
     scope = function_scope(around.constants, function, None if binding is None else binding.names)
     equal: dict[str, int] = {}
     most: dict[str, int] = {}

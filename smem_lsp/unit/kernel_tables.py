@@ -11,7 +11,7 @@ from smem_lsp.semantics.function_scope import value_declarations
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint, record
 from smem_lsp.syntax import tree
-from smem_lsp.unit.host_objects import Field, element_fields, listed
+from smem_lsp.unit.host_objects import HostField, element_fields, listed
 from smem_lsp.unit.host_values import HostValue, Items, KernelName, Object, constant_extents, number
 
 IN_TABLE = -1  # stands for the function that names a kernel
@@ -100,7 +100,7 @@ def _kernel_name(table: str, entry: Entry) -> KernelName:
 
 
 def _element(
-    item: tree.Expr, fields: Sequence[Field], left: deque[KernelName], texts: Sequence[str], top: Scope
+    item: tree.Expr, fields: Sequence[HostField], left: deque[KernelName], texts: Sequence[str], top: Scope
 ) -> HostValue | None:
     if not isinstance(item, tree.Braces):
         return _kernel(item, left)

@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import gcd
 
-from smem_lsp.ir.host_terms import (
-    Applied,
-    HostTerm,
-    Symbol,
-    apply,
-    compared,
-    constant,
-    multiplied,
-    named,
-    plus,
-    replaced,
-    rewritten,
-    value_of,
-)
 from smem_lsp.ir.nodes import Comparison, HostTerms, InWords, LaunchFact, LaunchSite
 from smem_lsp.ir.tensor_maps import CLASSES, box_of
-from smem_lsp.ir.values import Sym, Value, operator_of
+from smem_lsp.ir.values import Const, Op, Sym, Value, operation
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.function_scope import counts, function_scope, parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
@@ -33,6 +19,21 @@ from smem_lsp.source import record
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function
+from smem_lsp.terms.operators import Operator, operator_of
+from smem_lsp.terms.symbolic import (
+    Applied,
+    Atom,
+    Symbol,
+    SymbolicTerm,
+    apply,
+    compared,
+    constant,
+    multiplied,
+    named,
+    plus,
+    replaced,
+    rewritten,
+)
 from smem_lsp.unit.host_objects import as_passed, class_of
 from smem_lsp.unit.host_values import Axes
 
@@ -40,7 +41,7 @@ NO_TERMS = HostTerms()
 
 
 @record
-class Words:
+class KernelWords:
     """What a launch says about its kernel, as the fields of a ``LaunchSite`` hold it."""
 
     terms: HostTerms
@@ -50,7 +51,7 @@ class Words:
     dynamic: InWords | None
 
 
-_WORDS = Query[tuple[object, ...], Words]("what a launch says in the words of its kernel", each=400)
+_WORDS = Query[tuple[object, ...], KernelWords]("what a launch says in the words of its kernel", each=400)
 
 
 def in_kernel_words(
@@ -72,7 +73,7 @@ def in_kernel_words(
     )
 
 
-def _weight(words: Words) -> int:
+def _weight(words: KernelWords) -> int:
     return (
         4
         + len(words.terms.arguments)
@@ -87,15 +88,17 @@ class _Vocabulary:
     ``template``: those of template parameters, which are in ``words``, too; ``meaning``: symbols of the host with the
     first name for each, ``whole``: other numbers of the host that are not known, too."""
 
-    words: Sequence[tuple[str, HostTerm]]
-    template: Mapping[str, HostTerm]
+    words: Sequence[tuple[str, SymbolicTerm]]
+    template: Mapping[str, SymbolicTerm]
     meaning: Mapping[Symbol, str]
-    whole: Mapping[HostTerm, str]
+    whole: Mapping[SymbolicTerm, str]
 
     @classmethod
-    def of(cls, words: Sequence[tuple[str, HostTerm]], template: Mapping[str, HostTerm]) -> _Vocabulary:
+    def of(
+        cls, words: Sequence[tuple[str, SymbolicTerm]], template: Mapping[str, SymbolicTerm]
+    ) -> _Vocabulary:
         meaning: dict[Symbol, str] = {}
-        whole: dict[HostTerm, str] = {}
+        whole: dict[SymbolicTerm, str] = {}
         for name, term in words:
             symbol = term.symbol
             if symbol is not None:
@@ -104,17 +107,17 @@ class _Vocabulary:
                 whole.setdefault(term, name)
         return cls(words, template, meaning, whole)
 
-    def spelled(self, term: HostTerm) -> HostTerm | None:
+    def spelled(self, term: SymbolicTerm) -> SymbolicTerm | None:
         """The term in the words of the kernel; None if one of its symbols has none there."""
         if not term.symbols <= self.meaning.keys():
             return None
         return replaced(term, {symbol: named(self.meaning[symbol]) for symbol in term.symbols})
 
-    def side(self, term: HostTerm) -> HostTerm | None:
+    def side(self, term: SymbolicTerm) -> SymbolicTerm | None:
         """The same of a side of a comparison, which may have a name as a whole."""
         return named(self.whole[term]) if term in self.whole else self.spelled(term)
 
-    def of_arguments(self, term: HostTerm) -> HostTerm | None:
+    def of_arguments(self, term: SymbolicTerm) -> SymbolicTerm | None:
         """The term, made of what the launch passes to the kernel, symbol or not: ``n / 4 / rows`` where ``n / 4`` is an
         argument."""
         known = {named(symbol.name, symbol.version): named(name) for symbol, name in self.meaning.items()}
@@ -124,7 +127,7 @@ class _Vocabulary:
         return rewritten(term, known)
 
 
-def _words(terms: HostTerms, kernel: Function, top: Scope, bound: dict[str, Argument] | None) -> Words:
+def _words(terms: HostTerms, kernel: Function, top: Scope, bound: dict[str, Argument] | None) -> KernelWords:
     members = dict(_members(terms, kernel, bound or {}))
     template = {
         name: term
@@ -139,7 +142,7 @@ def _words(terms: HostTerms, kernel: Function, top: Scope, bound: dict[str, Argu
     vocabulary = _Vocabulary.of([*template.items(), *passed, *_extents(terms)], template)
     equalities = (_equality(name, term, vocabulary) for name, term in vocabulary.words)
     dynamic = None if terms.dynamic is None else vocabulary.spelled(terms.dynamic)
-    return Words(
+    return KernelWords(
         terms,
         tuple(each for each in equalities if each is not None),
         tuple(_conditions(terms.conditions, vocabulary)),
@@ -148,7 +151,7 @@ def _words(terms: HostTerms, kernel: Function, top: Scope, bound: dict[str, Argu
     )
 
 
-def _extents(terms: HostTerms) -> Iterator[tuple[str, HostTerm]]:
+def _extents(terms: HostTerms) -> Iterator[tuple[str, SymbolicTerm]]:
     """The extents of the block and the grid, without numbers that none can have."""
     for what, axes in (("blockDim", terms.block), ("gridDim", terms.grid)):
         for axis, term in zip("xyz", axes):
@@ -156,7 +159,7 @@ def _extents(terms: HostTerms) -> Iterator[tuple[str, HostTerm]]:
                 yield f"{what}.{axis}", term
 
 
-def _equality(name: str, term: HostTerm, vocabulary: _Vocabulary) -> LaunchFact | None:
+def _equality(name: str, term: SymbolicTerm, vocabulary: _Vocabulary) -> LaunchFact | None:
     """What a number of the kernel, which is ``term`` in the host, is equal to in the words of the kernel; None: it is a
     word that others are told by, or nothing is known of it."""
     symbol = term.symbol
@@ -198,7 +201,7 @@ def _others(terms: HostTerms, kernel: Function, meaning: Mapping[Symbol, str]) -
                 yield symbol
 
 
-def _limits(words: Sequence[tuple[str, HostTerm]]) -> Iterator[LaunchFact]:
+def _limits(words: Sequence[tuple[str, SymbolicTerm]]) -> Iterator[LaunchFact]:
     """What follows from ``min(n, 256)``."""
     for name, term in words:
         atom = term.products[0][0][0] if len(term.products) == 1 and len(term.products[0][0]) == 1 else None
@@ -210,7 +213,7 @@ def _limits(words: Sequence[tuple[str, HostTerm]]) -> Iterator[LaunchFact]:
                     yield _fact(named(name), "<=" if atom.operator == "min" else ">=", limit)
 
 
-def _multiples(words: Sequence[tuple[str, HostTerm]]) -> Iterator[LaunchFact]:
+def _multiples(words: Sequence[tuple[str, SymbolicTerm]]) -> Iterator[LaunchFact]:
     """``32 * n`` threads are a multiple of 32."""
     for name, term in words:
         common = gcd(*(count for _, count in term.products))
@@ -220,7 +223,7 @@ def _multiples(words: Sequence[tuple[str, HostTerm]]) -> Iterator[LaunchFact]:
                 yield _fact(rest, "==", constant(0))
 
 
-def _scaled(condition: Comparison, words: Sequence[tuple[str, HostTerm]]) -> Iterator[LaunchFact]:
+def _scaled(condition: Comparison, words: Sequence[tuple[str, SymbolicTerm]]) -> Iterator[LaunchFact]:
     """What ``n <= 16`` says of ``32 * n`` threads."""
     n = condition.right.number
     if n is None or condition.left.symbol is None:
@@ -233,19 +236,48 @@ def _scaled(condition: Comparison, words: Sequence[tuple[str, HostTerm]]) -> Ite
             yield _fact(named(name), condition.operator, constant(n * symbols[0] + rest.number))
 
 
-def _fact(left: HostTerm, operator: str, right: HostTerm) -> LaunchFact:
+def _fact(left: SymbolicTerm, operator: str, right: SymbolicTerm) -> LaunchFact:
     return LaunchFact(
         _value(left), operator_of(operator), _value(right), f"{compared(left)} {operator} {compared(right)}"
     )
 
 
-def _value(term: HostTerm) -> Value:
-    found = value_of(term, lambda symbol: Sym(symbol.name))
+def _value_of(term: SymbolicTerm, meaning: Callable[[Symbol], Value | None]) -> Value | None:
+    """The term as a value of a kernel. ``meaning``: what its symbols are there; None if one has no meaning there."""
+    total: Value | None = None
+    for product, count in sorted(term.products, key=lambda each: (not each[0], each[1] < 0)):
+        part: Value = Const(abs(count))
+        for atom in product:
+            factor = _atom_value(atom, meaning)
+            if factor is None:
+                return None
+            part = operation(Operator.MULTIPLY, part, factor)
+        if total is None:
+            total = part if count > 0 else operation(Operator.NEGATE, part)
+        else:
+            total = operation(Operator.ADD if count > 0 else Operator.SUBTRACT, total, part)
+    return Const(0) if total is None else total
+
+
+def _atom_value(atom: Atom, meaning: Callable[[Symbol], Value | None]) -> Value | None:
+    if isinstance(atom, Symbol):
+        return meaning(atom)
+    operands = [_value_of(operand, meaning) for operand in atom.operands]
+    known = [operand for operand in operands if operand is not None]
+    if len(known) < len(operands):
+        return None
+    return Op(operator_of(atom.operator), tuple(known))
+
+
+def _value(term: SymbolicTerm) -> Value:
+    found = _value_of(term, lambda symbol: Sym(symbol.name))
     assert found is not None  # every symbol has a meaning
     return found
 
 
-def _template(arguments: Sequence[HostTerm | None], kernel: Function) -> Iterator[tuple[str, HostTerm]]:
+def _template(
+    arguments: Sequence[SymbolicTerm | None], kernel: Function
+) -> Iterator[tuple[str, SymbolicTerm]]:
     """Template parameters that are numbers, with their explicit arguments."""
     for parameter, argument in zip(parameters_of(kernel), arguments):
         if parameter.pack:
@@ -256,7 +288,7 @@ def _template(arguments: Sequence[HostTerm | None], kernel: Function) -> Iterato
 
 def _members(
     terms: HostTerms, kernel: Function, bound: Mapping[str, Argument]
-) -> Iterator[tuple[str, HostTerm]]:
+) -> Iterator[tuple[str, SymbolicTerm]]:
     """Members of a type that a template of the host hands on to the kernel: what is ``Q::N`` there is ``P::N`` here."""
     types = {
         argument.symbol: parameter.name
@@ -271,7 +303,7 @@ def _members(
             yield f"{name}::{member}", named(symbol.name, symbol.version)
 
 
-def _numbers(axes: Axes, kernel: Function, members: Mapping[str, HostTerm]) -> Axes:
+def _numbers(axes: Axes, kernel: Function, members: Mapping[str, SymbolicTerm]) -> Axes:
     """The extents of a launch, without a member of a type that nobody gives where it may be a dim3: where the kernel
     does not use it as a number."""
     x, *others = axes
@@ -289,7 +321,7 @@ def _numbers(axes: Axes, kernel: Function, members: Mapping[str, HostTerm]) -> A
 _BEHIND_NUMBERS = frozenset(") ] ; , + - * / % <= >= == != ? : && ||".split())
 
 
-def _passed(terms: HostTerms, kernel: Function, scope: Scope) -> Iterator[tuple[str, HostTerm]]:
+def _passed(terms: HostTerms, kernel: Function, scope: Scope) -> Iterator[tuple[str, SymbolicTerm]]:
     """Parameters that are integers, passed by value, with their arguments, those of less than 32 bits where these are
     numbers, the same of the members of those that are objects, and the boxes of tensor maps."""
     parameters = kernel.parameters or ()

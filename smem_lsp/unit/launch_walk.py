@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from smem_lsp.ir.host_terms import HostTerm, Symbol, constant
 from smem_lsp.ir.nodes import Dims, HostTerms, ImpossibleSize, LaunchSite, PassedMembers
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value, overflow
@@ -13,6 +12,7 @@ from smem_lsp.semantics.types import Type
 from smem_lsp.source import Span
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
+from smem_lsp.terms.symbolic import Symbol, SymbolicTerm, constant
 from smem_lsp.unit.host_asked import may_be_asked
 from smem_lsp.unit.host_callees import Callees
 from smem_lsp.unit.host_calls import Calls
@@ -24,12 +24,12 @@ from smem_lsp.unit.host_values import (
     ZERO,
     Axes,
     Extents,
+    HostAddress,
+    HostNumber,
+    HostPath,
     HostValue,
     KernelName,
-    Number,
     Object,
-    Path,
-    Place,
     kernels_of,
     number,
     term_of,
@@ -44,7 +44,7 @@ _MOST_BYTES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundLaunch:
     """A launch in function number ``function``, its span from the start of that function. ``named``: the function, the
     token and the template arguments where its kernel is named; ``opening``: the token of its ``<<<``."""
 
@@ -59,13 +59,13 @@ class LaunchFinder(Calls):
 
     def __init__(self, callees: Callees, effort: Effort) -> None:
         super().__init__(callees, effort)
-        self.found: list[Found] = []
+        self.found: list[FoundLaunch] = []
 
-    def found_open(self) -> Iterator[Found]:
+    def found_open(self) -> Iterator[FoundLaunch]:
         """The launches found so far, where there may be others with other numbers."""
         return (replace(found, site=replace(found.site, open=True)) for found in self.found)
 
-    def launch(self, path: Path, expr: tree.Launch) -> None:
+    def launch(self, path: HostPath, expr: tree.Launch) -> None:
         kernels = self._addressed(path, expr.callee)
         kinds = self.frame.body.tokens.kinds
         at = self.frame.base + expr.callee.lo
@@ -76,7 +76,7 @@ class LaunchFinder(Calls):
             return
         dynamic = expr.configuration[2] if len(expr.configuration) > 2 else None
         grid, block = (self.dims(path, each) for each in expr.configuration[:2])
-        passed = Number(constant(0)) if dynamic is None else self._number(path, dynamic)
+        passed = HostNumber(constant(0)) if dynamic is None else self._number(path, dynamic)
         arguments, types, members = self._kernel_arguments(path, expr.arguments)
         self._record(
             path,
@@ -93,9 +93,9 @@ class LaunchFinder(Calls):
             unfollowed=not is_chosen(expr.configuration[1], self.frame, path),
         )
 
-    def _number(self, path: Path, expr: tree.Expr) -> Number | None:
+    def _number(self, path: HostPath, expr: tree.Expr) -> HostNumber | None:
         value = self.full(path, expr)
-        return value if isinstance(value, Number) else None
+        return value if isinstance(value, HostNumber) else None
 
     def _span(self, expr: tree.Expr) -> Span:
         """Where an expression stands, from the start of the function."""
@@ -103,13 +103,13 @@ class LaunchFinder(Calls):
         return Span(span.start - start, span.end - start)
 
     def _kernel_arguments(
-        self, path: Path, exprs: Sequence[tree.Expr]
-    ) -> tuple[tuple[HostTerm | None, ...], list[Type | None] | None, PassedMembers]:
+        self, path: HostPath, exprs: Sequence[tree.Expr]
+    ) -> tuple[tuple[SymbolicTerm | None, ...], list[Type | None] | None, PassedMembers]:
         """The arguments of a launch, their types, which are not known of those of a pack, and the members of those that
         are objects."""
-        terms: list[HostTerm | None] = []
+        terms: list[SymbolicTerm | None] = []
         types: list[Type | None] | None = []
-        members: list[tuple[int, str, str, HostTerm]] = []
+        members: list[tuple[int, str, str, SymbolicTerm]] = []
         for each in exprs:
             if is_expansion(each):
                 pack = self.pack_of(path, each)
@@ -127,8 +127,8 @@ class LaunchFinder(Calls):
         return tuple(terms), types, tuple(members)
 
     def _passed_members(
-        self, path: Path, expr: tree.Expr, value: HostValue | None, known: TypedConstant
-    ) -> Iterator[tuple[str, str, HostTerm]]:
+        self, path: HostPath, expr: tree.Expr, value: HostValue | None, known: TypedConstant
+    ) -> Iterator[tuple[str, str, SymbolicTerm]]:
         """The integers in an object that a kernel gets a copy of. ``known``: it as a constant."""
         of_class = class_of(known.type)
         if isinstance(value, Extents):
@@ -138,7 +138,7 @@ class LaunchFinder(Calls):
         for name, n in parts_of_constant(known):
             yield of_class, name, number(n).term
         made = expr.listed if isinstance(expr, tree.Cast) else None
-        if known.members is not None or (made is None and not isinstance(value, (Place, Object))):
+        if known.members is not None or (made is None and not isinstance(value, (HostAddress, Object))):
             return
         fields = fields_of(known.type)
         given = (
@@ -152,13 +152,13 @@ class LaunchFinder(Calls):
 
     def _record(
         self,
-        path: Path,
+        path: HostPath,
         expr: tree.Expr,
         kernels: Sequence[KernelName],
         grid: Axes,
         block: Axes,
-        passed: Number | None,
-        arguments: tuple[HostTerm | None, ...],
+        passed: HostNumber | None,
+        arguments: tuple[SymbolicTerm | None, ...],
         *,
         size: tree.Expr | None = None,
         text: str | None = None,
@@ -215,9 +215,9 @@ class LaunchFinder(Calls):
             said = replace(site.terms, template=kernel.arguments)
             named = replace(site, kernel=kernel.name, terms=said, in_string=kernel.in_string)
             for each in self._overloaded(named, kernel, given):
-                self.found.append(Found(each, frame.number, named_at, opening))
+                self.found.append(FoundLaunch(each, frame.number, named_at, opening))
 
-    def _impossible(self, path: Path, size: tree.Expr) -> ImpossibleSize | None:
+    def _impossible(self, path: HostPath, size: tree.Expr) -> ImpossibleSize | None:
         """None: the types do not say which number it is, or something that is not followed may keep it from here."""
         if may_be_asked(self.frame, *self.frame.at(size), path.asked):
             return None
@@ -236,7 +236,7 @@ class LaunchFinder(Calls):
         frame = self.frame
         terms = HostTerms(arguments=(None,) * (count or 0))
         site = LaunchSite(ANY_KERNEL, None, None, None, self._span(expr), 0, open=frame.open, terms=terms)
-        self.found.append(Found(site, frame.number, None, opening))
+        self.found.append(FoundLaunch(site, frame.number, None, opening))
 
     def _overloaded(
         self, site: LaunchSite, kernel: KernelName, given: Sequence[Type | None] | None
@@ -254,7 +254,7 @@ class LaunchFinder(Calls):
         unknown = LaunchSite(site.kernel, None, None, None, site.span, 0)
         return [replace(unknown, signature=each) for each in sorted(signatures)]
 
-    def api_launch(self, path: Path, name: str, expr: tree.Call) -> None:
+    def api_launch(self, path: HostPath, name: str, expr: tree.Call) -> None:
         given = expr.arguments
         if name.startswith("cudaLaunchKernelEx"):
             self._configured(path, name, expr)
@@ -274,11 +274,11 @@ class LaunchFinder(Calls):
         else:
             grid, block = self.dims(path, given[1]), self.dims(path, given[2])
             passed, arguments = (given[4] if len(given) > 4 else None), given[3]
-        bytes_ = Number(constant(0)) if passed is None else self._number(path, passed)
+        bytes_ = HostNumber(constant(0)) if passed is None else self._number(path, passed)
         given_ = self._pointed(path, arguments)
         self._record(path, expr, kernels, grid, block, bytes_, given_, size=passed, extended=True)
 
-    def _addressed(self, path: Path, expr: tree.Expr) -> list[KernelName]:
+    def _addressed(self, path: HostPath, expr: tree.Expr) -> list[KernelName]:
         """The kernel of ``(void*)k``, ``&k<32>``; those that a pointer may point to; empty: not known."""
         found = kernels_of(self.value(path, expr))
         while isinstance(expr, (tree.Cast, tree.Unary)):
@@ -289,20 +289,20 @@ class LaunchFinder(Calls):
             return []  # a variable outside functions
         return [self.kernel_name(path, expr.text.rpartition("::")[2], expr)]
 
-    def _pointed(self, path: Path, arguments: tree.Expr) -> tuple[HostTerm | None, ...]:
+    def _pointed(self, path: HostPath, arguments: tree.Expr) -> tuple[SymbolicTerm | None, ...]:
         """The numbers that an array of addresses points to: ``args``, ``&args[0]``, ``args.data()``."""
         if isinstance(arguments, tree.Unary) and isinstance(arguments.operand, tree.Index):
             first = evaluate(arguments.operand.index, self.frame.scope)
             arguments = arguments.operand.base if arguments.operator == "&" and first == 0 else arguments
         elif isinstance(arguments, tree.Call) and isinstance(arguments.callee, tree.Member):
             arguments = arguments.callee.base if arguments.callee.name == "data" else arguments
-        found: list[HostTerm | None] = []
+        found: list[SymbolicTerm | None] = []
         for value in self.known_elements(path, self.value(path, arguments)):
-            variable = self.variables.get(value.variable) if isinstance(value, Place) else None
+            variable = self.variables.get(value.variable) if isinstance(value, HostAddress) else None
             found.append(None if variable is None else term_of(path.read(variable, (), variable.name)))
         return tuple(found)
 
-    def _configured(self, path: Path, name: str, expr: tree.Call) -> None:
+    def _configured(self, path: HostPath, name: str, expr: tree.Call) -> None:
         """``cudaLaunchKernelEx(&config, kernel, ...)``."""
         given = expr.arguments
         config = self.value(path, given[0])
@@ -313,7 +313,7 @@ class LaunchFinder(Calls):
             return
         if name.endswith("C"):
             arguments, members = self._pointed(path, given[2]) if len(given) > 2 else (), ()
-        variable = self.variables.get(config.variable) if isinstance(config, Place) else None
+        variable = self.variables.get(config.variable) if isinstance(config, HostAddress) else None
         if variable is None or not variable.is_object:
             self._record(
                 path, expr, kernels, NO_AXES, NO_AXES, None, arguments, members=members, extended=True
@@ -333,7 +333,7 @@ class LaunchFinder(Calls):
             kernels,
             _extents_of(member("gridDim")),
             _extents_of(member("blockDim")),
-            passed if isinstance(passed, Number) else None,
+            passed if isinstance(passed, HostNumber) else None,
             arguments,
             text=self._dynamic_text(variable.name),
             members=members,
@@ -356,15 +356,15 @@ class LaunchFinder(Calls):
         self.frame.base = base
         return text
 
-    def _cluster(self, path: Path, attributes: HostValue | None) -> Dims | None:
-        serial = attributes.variable if isinstance(attributes, Place) else None
+    def _cluster(self, path: HostPath, attributes: HostValue | None) -> Dims | None:
+        serial = attributes.variable if isinstance(attributes, HostAddress) else None
         if serial is None or serial in path.shared:
             return None
         for (owner, members), each in path.values.items():
             value: HostValue | None = each
             if owner != serial or members[-1:] != ("id",):
                 continue
-            symbol = value.term.symbol if isinstance(value, Number) else None
+            symbol = value.term.symbol if isinstance(value, HostNumber) else None
             if symbol is not None and symbol.name.endswith("ClusterDimension"):
                 axes = [
                     term_of(path.values.get((serial, (*members[:-1], "val", "clusterDim", axis))))
@@ -377,7 +377,7 @@ class LaunchFinder(Calls):
 def _extents_of(value: HostValue | None) -> Axes:
     if isinstance(value, Extents):
         return value.axes
-    made = extents_of(value) if isinstance(value, Number) else None
+    made = extents_of(value) if isinstance(value, HostNumber) else None
     return NO_AXES if made is None else made.axes
 
 

@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import NamedTuple, TypeVar
 
 from smem_lsp.interpret.frame import TooMuch
-from smem_lsp.ir.host_terms import Symbol
 from smem_lsp.ir.nodes import Configuration, HostTerms, LaunchSite
 from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl
 from smem_lsp.semantics.entities import Argument
@@ -23,6 +22,7 @@ from smem_lsp.syntax.blocks import site as site_of
 from smem_lsp.syntax.host_functions import kernel_getters
 from smem_lsp.syntax.parse import Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA
+from smem_lsp.terms.symbolic import Symbol
 from smem_lsp.unit.changed_arguments import changed_arguments
 from smem_lsp.unit.explicit_instantiations import bound_names, instantiations
 from smem_lsp.unit.host_callees import Callees
@@ -31,8 +31,8 @@ from smem_lsp.unit.host_frames import names_text
 from smem_lsp.unit.host_text import HostText, host_text, launches_in
 from smem_lsp.unit.kernel_addresses import ANY_KERNEL, kernels_with_address
 from smem_lsp.unit.kernel_tables import IN_TABLE, KernelTable, kernel_tables
-from smem_lsp.unit.launch_walk import Found, LaunchFinder
-from smem_lsp.unit.outside_calls import NOTHING, Outside, Passed, bound_to_unit, outside_of, unseen
+from smem_lsp.unit.launch_walk import FoundLaunch, LaunchFinder
+from smem_lsp.unit.outside_calls import NOTHING, ExternalFunction, Passed, bound_to_unit, outside_of, unseen
 from smem_lsp.unit.overloads import signature
 from smem_lsp.unit.size_functions import filled, gives_number, gives_object, gives_one_of
 
@@ -49,7 +49,7 @@ Callers = Mapping[int, tuple[Passed, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Launches:
+class BlockLaunches:
     """The launches of one block in order, at offsets in the block, without lines. ``said``: their configurations
     without places; one object for equal ones. ``named``: where the kernel of each is named."""
 
@@ -70,7 +70,7 @@ class FoundLaunches(NamedTuple):
 
     file: UnitFile
     placed: Placed
-    launches: Launches
+    launches: BlockLaunches
     spot: Spot
 
 
@@ -101,7 +101,7 @@ def _in_block(
     functions: Sequence[Function],
     by_function: Mapping[int, Sequence[HostLaunch]],
     walked: _Walked,
-) -> Launches:
+) -> BlockLaunches:
     found: list[tuple[LaunchSite, Named | None]] = []
     read: Counter[int] = Counter()
     for function in functions:
@@ -124,7 +124,7 @@ def _in_block(
     found.sort(key=lambda each: each[0].span.start)
     sites = tuple(site for site, _ in found)
     said = tuple((site.kernel, site.configuration) for site in sites)
-    return Launches(sites, _SAID.of(PROCESS, said, lambda: said), tuple(named for _, named in found))
+    return BlockLaunches(sites, _SAID.of(PROCESS, said, lambda: said), tuple(named for _, named in found))
 
 
 _SAID = Query[Said, Said]("the one object for equal launches", each=1_200)
@@ -145,7 +145,7 @@ class _Answer:
     """What the walk of one function finds; functions by their position among those that it may enter. ``cut``: it was
     too much for all of it."""
 
-    found: tuple[Found, ...]
+    found: tuple[FoundLaunch, ...]
     entered: frozenset[int]
     named: frozenset[str]
     skipped: frozenset[tuple[int, int, int]]
@@ -218,10 +218,10 @@ _VALUED = Query[tuple[()], _Numbers]("host functions that give numbers or kernel
 _BY_VALUE = Query[tuple[()], Mapping[str, frozenset[int]]]("arguments that functions may change")
 _ABOUT_OF = Query[int, tuple[tuple[int, ...], bool, object]]("what decides about a walk, by function")
 _WALKED = Query[object, "_Walked"]("launches of the host code, by what other files pass", most=2)
-_FOUND = Query[object, tuple[tuple[int, int, Launches], ...]](
+_FOUND = Query[object, tuple[tuple[int, int, BlockLaunches], ...]](
     "launches by file and block, by what other files pass", most=2
 )
-_ASKING = Query[tuple[()], tuple[tuple[int, Outside], ...]]("functions that other files may call")
+_ASKING = Query[tuple[()], tuple[tuple[int, ExternalFunction], ...]]("functions that other files may call")
 
 
 class HostCode:
@@ -234,7 +234,7 @@ class HostCode:
         unit: TranslationUnit,
         constants: Scope,
         wanted: Collection[str],
-        outside: Mapping[str, Outside] | None = None,
+        outside: Mapping[str, ExternalFunction] | None = None,
     ) -> None:
         self.unit = unit
         self.constants = constants
@@ -261,18 +261,18 @@ class HostCode:
         found = _launching(self.unit.all_functions, self._wanted, self._tables_of(self._wanted))
         return [*found, *self._through_pointers(found)]
 
-    def found(self, callers: Callers | None = None) -> Sequence[tuple[int, int, Launches]]:
+    def found(self, callers: Callers | None = None) -> Sequence[tuple[int, int, BlockLaunches]]:
         """The launches, each with the number of the file, and of its block."""
         return _FOUND.of(self.store, _key_of(callers), partial(self._find, callers))
 
-    def _find(self, callers: Callers | None) -> tuple[tuple[int, int, Launches], ...]:
+    def _find(self, callers: Callers | None) -> tuple[tuple[int, int, BlockLaunches], ...]:
         if not self.launching and not any(placed.block.launches for placed in self.unit.all_blocks):
             return ()
         walked = self.walked(callers)
         by_function: dict[int, list[HostLaunch]] = defaultdict(list)
         for launch in walked.launches:
             by_function[launch.function].append(launch)
-        found: list[tuple[int, int, Launches]] = []
+        found: list[tuple[int, int, BlockLaunches]] = []
         for number, file in enumerate(self.unit.files):
             first = 0
             for at, placed in enumerate(file.blocks):
@@ -457,13 +457,13 @@ class HostCode:
         path = self.unit.file_of(function.number).source.path
         return path != self.unit.main and bound_to_unit(function)
 
-    def asking(self) -> Iterator[tuple[Function, Outside]]:
+    def asking(self) -> Iterator[tuple[Function, ExternalFunction]]:
         """The functions that other files may call, and that pass on what they are given to the block or the dynamic
         bytes of a launch, or to a function outside."""
         asking = _ASKING.of(self.store, (), lambda: tuple(self._find_asking()))
         return ((self.unit.function(number), outside) for number, outside in asking)
 
-    def _find_asking(self) -> Iterator[tuple[int, Outside]]:
+    def _find_asking(self) -> Iterator[tuple[int, ExternalFunction]]:
         for group in self.leading.values():
             for function in group:
                 checkpoint()

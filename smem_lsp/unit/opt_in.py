@@ -7,7 +7,7 @@ from functools import partial
 
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
-from smem_lsp.syntax.blocks import Block
+from smem_lsp.syntax.blocks import SourceBlock
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.targets.dialects import Dialect
 
@@ -35,13 +35,13 @@ _SAID = Query[frozenset[str], tuple[bool, bool]]("calls in a block, by what is c
 _NAMED = Query[frozenset[str], frozenset[str]]("kernels that a block names for more than a launch", most=2)
 
 
-def _said(block: Block, calls: frozenset[str]) -> tuple[bool, bool]:
+def _said(block: SourceBlock, calls: frozenset[str]) -> tuple[bool, bool]:
     """Is one of these called in a function, or anywhere?"""
     in_function = any(not calls.isdisjoint(each.definition.words) for each in block.functions)
     return in_function, in_function or not calls.isdisjoint(block.tokens.texts)
 
 
-def _named(block: Block, kernels: frozenset[str]) -> frozenset[str]:
+def _named(block: SourceBlock, kernels: frozenset[str]) -> frozenset[str]:
     kinds, texts = block.tokens.kinds, block.tokens.texts
     checkpoint()
     return frozenset(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from smem_lsp.ir.host_terms import HostTerm, Symbol, named, replaced
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.entities import Entity, Functions, Undeclared
@@ -14,7 +13,8 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.record import record
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function, TranslationUnit
-from smem_lsp.unit.host_values import Extents, HostValue, Number
+from smem_lsp.terms.symbolic import Symbol, SymbolicTerm, named, replaced
+from smem_lsp.unit.host_values import Extents, HostNumber, HostValue
 
 _MAIN = "main"
 _INLINE = frozenset(("inline", "__forceinline__", "constexpr", "consteval"))
@@ -47,7 +47,7 @@ NOTHING = Passed()
 
 
 @record
-class Outside:
+class ExternalFunction:
     """A function with external linkage. ``parameters``: how many it has; ``spaces``: the namespaces around it;
     ``path``: of the file that defines it."""
 
@@ -56,23 +56,23 @@ class Outside:
     spaces: tuple[str, ...]
     path: str
 
-    def like(self, other: Outside) -> bool:
+    def like(self, other: ExternalFunction) -> bool:
         """Is it called like the other one?"""
         return (self.name, self.parameters, self.spaces) == (other.name, other.parameters, other.spaces)
 
 
 def carried(values: Sequence[HostValue | None], facts: Sequence[Comparison]) -> Passed:
     """What another file is told of the arguments of a call."""
-    order: dict[Symbol, HostTerm] = {}
+    order: dict[Symbol, SymbolicTerm] = {}
     for term in _terms(values):
         for symbol in sorted(term.symbols, key=repr):
             order.setdefault(symbol, named(symbol.name, len(order) + 1))
     kept: list[HostValue | None] = []
     for each in values:
         checkpoint()
-        if isinstance(each, Number):
+        if isinstance(each, HostNumber):
             term_ = replaced(each.term, order)
-            kept.append(None if term_ is None else Number(term_, each.addends, each.doubtful))
+            kept.append(None if term_ is None else HostNumber(term_, each.addends, each.doubtful))
         elif isinstance(each, Extents):
             x, y, z = (None if axis is None else replaced(axis, order) for axis in each.axes)
             kept.append(Extents((x, y, z)))
@@ -92,9 +92,9 @@ def carried(values: Sequence[HostValue | None], facts: Sequence[Comparison]) -> 
     return Passed(tuple(kept), tuple(dict.fromkeys(said)))
 
 
-def _terms(values: Sequence[HostValue | None]) -> Iterator[HostTerm]:
+def _terms(values: Sequence[HostValue | None]) -> Iterator[SymbolicTerm]:
     for each in values:
-        if isinstance(each, Number):
+        if isinstance(each, HostNumber):
             yield each.term
         elif isinstance(each, Extents):
             yield from (axis for axis in each.axes if axis is not None)
@@ -107,7 +107,7 @@ def _symbols(values: Sequence[HostValue | None]) -> set[Symbol]:
 # ---- who may be called from outside ----------------------------------------------------------------------------------
 
 
-def outside_of(unit: TranslationUnit, top: Scope, function: Function) -> Outside | None:
+def outside_of(unit: TranslationUnit, top: Scope, function: Function) -> ExternalFunction | None:
     """What a function of the unit's main file is to other files; None: they cannot call it by its name alone, or its
     name means several functions."""
     island = function.definition.island
@@ -122,7 +122,7 @@ def outside_of(unit: TranslationUnit, top: Scope, function: Function) -> Outside
     spaces = spaces_of(scope)
     if spaces is None or spaces != _spelled(function):
         return None
-    return Outside(function.name, len(function.parameters), spaces, path)
+    return ExternalFunction(function.name, len(function.parameters), spaces, path)
 
 
 def bound_to_unit(function: Function) -> bool:
@@ -162,7 +162,7 @@ def spaces_of(scope: Scope) -> tuple[str, ...] | None:
 # ---- what a call means -----------------------------------------------------------------------------------------------
 
 
-def prototype(meaning: Entity, wanted: Outside, count: int) -> FunctionDecl | bool | None:
+def prototype(meaning: Entity, wanted: ExternalFunction, count: int) -> FunctionDecl | bool | None:
     """The declaration by which a call with ``count`` arguments means the function; False: it means another one; None:
     not known which."""
     if not isinstance(meaning, Functions):

@@ -22,7 +22,7 @@ from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.queries import PROCESS, Query, Store
 from smem_lsp.source.record import dataclass
-from smem_lsp.syntax.blocks import Block
+from smem_lsp.syntax.blocks import SourceBlock
 from smem_lsp.syntax.parse import OTHER_FILE, Function, TranslationUnit, UnitFile
 from smem_lsp.targets.dialects import CUDA, Dialect
 from smem_lsp.unit import ptxas_rounding
@@ -31,7 +31,7 @@ from smem_lsp.unit.host_frames import names_text
 from smem_lsp.unit.instances import (
     MOST_INSTANCES,
     MOST_PROVED,
-    Binding,
+    InstanceArguments,
     Instances,
     InstanceTable,
     find_instances,
@@ -40,7 +40,7 @@ from smem_lsp.unit.kernel_addresses import ANY_KERNEL, kernels_with_address
 from smem_lsp.unit.kernel_words import in_kernel_words
 from smem_lsp.unit.launches import Callers, FoundLaunches, HostCode, Named, Spot, find_launches
 from smem_lsp.unit.opt_in import is_launch, opted_in
-from smem_lsp.unit.outside_calls import Outside
+from smem_lsp.unit.outside_calls import ExternalFunction
 from smem_lsp.unit.overloads import signature
 
 Key = tuple[object, ...]
@@ -139,7 +139,7 @@ class UnitFacts:
         return {name: tuple(sites) for name, sites in found.items()}
 
     @cached_property
-    def launched(self) -> Mapping[tuple[int, Binding | None], Mapping[Unplaced, None]]:
+    def launched(self) -> Mapping[tuple[int, InstanceArguments | None], Mapping[Unplaced, None]]:
         """The launches of each instance, and of each specialization, wherever their blocks stand."""
         return _LAUNCHED.of(self.instances.store, self.said_by_host, self._find_launched)
 
@@ -148,7 +148,7 @@ class UnitFacts:
         """The identity of all that is known of launches in the unit, wherever they stand."""
         return self._host.text, *[each.launches for each in self.found]
 
-    def _find_launched(self) -> Mapping[tuple[int, Binding | None], Mapping[Unplaced, None]]:
+    def _find_launched(self) -> Mapping[tuple[int, InstanceArguments | None], Mapping[Unplaced, None]]:
         unit = self.unit
         named: dict[Named, list[Unplaced]] = defaultdict(list)
         for each in self.found:
@@ -157,7 +157,7 @@ class UnitFacts:
                 if where is not None:
                     named[where].append((each.spot, site))
         walked: set[tuple[int, str]] = set()
-        found: dict[tuple[int, Binding | None], dict[Unplaced, None]] = defaultdict(dict)
+        found: dict[tuple[int, InstanceArguments | None], dict[Unplaced, None]] = defaultdict(dict)
         for number, known in self.instances.items():
             if not unit.function(number).is_kernel:  # a host function, which nobody launches
                 continue
@@ -267,7 +267,7 @@ class UnitFacts:
         """None: the file that the unit is seen from."""
         return None if file.source is self.unit.source else file.source.path
 
-    def launches_of(self, function: Function, binding: Binding | None) -> tuple[LaunchSite, ...]:
+    def launches_of(self, function: Function, binding: InstanceArguments | None) -> tuple[LaunchSite, ...]:
         """The known launches of a kernel, or of one instance of it."""
         sites: Iterable[LaunchSite]
         if binding is None and not is_specialization(function):
@@ -297,16 +297,16 @@ class UnitFacts:
         foreign = tuple([site.configuration for site in self.foreign_to(function)])
         return self._said, function.scopes, foreign, internal(self.unit, function)
 
-    def identity_of(self, binding: Binding) -> tuple[object, ...]:
+    def identity_of(self, binding: InstanceArguments) -> tuple[object, ...]:
         """A key of template arguments: equal keys mean equal arguments, in every version of the file."""
         key = self.constants.declarations.mark, binding
         return _GIVEN.of(self.instances.store, key, partial(self._identify, binding))
 
-    def _identify(self, binding: Binding) -> tuple[object, ...]:
+    def _identify(self, binding: InstanceArguments) -> tuple[object, ...]:
         given = (value for _, value in binding.arguments)
         return binding.text, binding.made, identify_arguments(self.unit, self.constants, given)
 
-    def of_rest(self, function: Function, binding: Binding | None) -> bool:
+    def of_rest(self, function: Function, binding: InstanceArguments | None) -> bool:
         """Does it stand for instances that are left out?"""
         known = self.instances.get(function.number)
         return known is not None and binding in known.rest
@@ -347,7 +347,7 @@ class UnitFacts:
     def _host(self) -> HostCode:
         return HostCode(self.unit, self.constants, self.own_kernels)
 
-    def unplaced(self, function: Function, binding: Binding | None) -> Sequence[LaunchSite]:
+    def unplaced(self, function: Function, binding: InstanceArguments | None) -> Sequence[LaunchSite]:
         """Like ``launches_of``, for their configurations only."""
         if self.of_rest(function, binding):
             return self._for_any_arguments[function.number]
@@ -359,7 +359,7 @@ class UnitFacts:
         return [site for _, site in self.launched.get((function.number, binding), ())]
 
     @cached_property
-    def keyed(self) -> Sequence[tuple[Function, Sequence[tuple[Binding | None, KernelKey]]]]:
+    def keyed(self) -> Sequence[tuple[Function, Sequence[tuple[InstanceArguments | None, KernelKey]]]]:
         """See ``kernels_of``."""
         return kernels_of(self)
 
@@ -400,10 +400,12 @@ class UnitFacts:
 
 
 Unplaced = tuple[Spot, LaunchSite]  # a launch in a block, at an offset in it
-_LAUNCHED = Query[tuple[object, ...], Mapping[tuple[int, Binding | None], Mapping[Unplaced, None]]](
+_LAUNCHED = Query[tuple[object, ...], Mapping[tuple[int, InstanceArguments | None], Mapping[Unplaced, None]]](
     "launches of instances, by the host code", most=2
 )
-_GIVEN = Query[tuple[object, Binding], tuple[object, ...]]("identity of template arguments", most=1_000)
+_GIVEN = Query[tuple[object, InstanceArguments], tuple[object, ...]](
+    "identity of template arguments", most=1_000
+)
 _PARTS = Query[int, tuple[Function, ...]]("functions that a kernel is made of, by its number")
 _POINTED_TO = Query[tuple[()], frozenset[str]]("kernels that are launched through pointers")
 
@@ -429,7 +431,7 @@ def survey_file(
     )
 
 
-def host_code(around: UnitFacts, outside: Mapping[str, Outside] | None = None) -> HostCode:
+def host_code(around: UnitFacts, outside: Mapping[str, ExternalFunction] | None = None) -> HostCode:
     """The host functions that lead to launches of the file's kernels, or to calls of functions ``outside``."""
     return HostCode(around.unit, around.constants, around.own_kernels, outside)
 
@@ -462,7 +464,7 @@ def launched_elsewhere(around: UnitFacts, names: Collection[str]) -> Mapping[str
     return found
 
 
-def bindings_of(around: UnitFacts, function: Function) -> Sequence[Binding | None]:
+def bindings_of(around: UnitFacts, function: Function) -> Sequence[InstanceArguments | None]:
     """The instances of a kernel to analyse: the known ones, or the kernel itself (None)."""
     found = around.instances.get(function.number)
     return found.bindings if found is not None and found.bindings else (None,)
@@ -509,12 +511,14 @@ class KernelKey:
         return self.text[1:]
 
 
-def kernels_of(around: UnitFacts) -> list[tuple[Function, Sequence[tuple[Binding | None, KernelKey]]]]:
+def kernels_of(
+    around: UnitFacts,
+) -> list[tuple[Function, Sequence[tuple[InstanceArguments | None, KernelKey]]]]:
     """The kernels of a file in order, each with the instances to analyse and their keys. Equal keys mean equal kernels
     apart from their place, so a key is the cache key of all facts about a kernel."""
     functions = around.unit.functions
     fingerprint = around.fingerprint
-    found: list[tuple[Function, Sequence[tuple[Binding | None, KernelKey]]]] = []
+    found: list[tuple[Function, Sequence[tuple[InstanceArguments | None, KernelKey]]]] = []
     first = 0
     for placed in around.unit.blocks:
         checkpoint()
@@ -534,7 +538,7 @@ def kernels_of(around: UnitFacts) -> list[tuple[Function, Sequence[tuple[Binding
     return found
 
 
-_Keyed = tuple[tuple[Binding | None, KernelKey], ...]  # instances of one kernel with their keys
+_Keyed = tuple[tuple[InstanceArguments | None, KernelKey], ...]  # instances of one kernel with their keys
 _KEYS = Query[tuple[object, ...], tuple[_Keyed, ...]](
     "keys of the kernels of a block, by all that they depend on outside of it", most=1
 )
@@ -553,7 +557,7 @@ def _instances(around: UnitFacts, function: Function) -> _Keyed:
     )
 
 
-def kernel_key(around: UnitFacts, function: Function, binding: Binding | None) -> KernelKey:
+def kernel_key(around: UnitFacts, function: Function, binding: InstanceArguments | None) -> KernelKey:
     """See ``kernels_of``."""
     if binding is None:
         return _found_key(around, function, binding)
@@ -565,10 +569,10 @@ def kernel_key(around: UnitFacts, function: Function, binding: Binding | None) -
 _KEYS_OF = Query[tuple[object, ...], Store](
     "keys of the instances of a kernel, by what they depend on", most=200
 )
-_KEY = Query[Binding, KernelKey]("key of an instance")
+_KEY = Query[InstanceArguments, KernelKey]("key of an instance")
 
 
-def _found_key(around: UnitFacts, function: Function, binding: Binding | None) -> KernelKey:
+def _found_key(around: UnitFacts, function: Function, binding: InstanceArguments | None) -> KernelKey:
     unit = around.unit
     parts = parts_of(function, around)
     sites = around.unplaced(function, binding)
@@ -637,7 +641,7 @@ _OF_DECLARATIONS = frozenset(
 )
 
 
-def _called_outside(block: Block, names: frozenset[str]) -> Iterator[str]:
+def _called_outside(block: SourceBlock, names: frozenset[str]) -> Iterator[str]:
     """Of ``names`` those that stand in front of `(` outside of the functions of a block, and declare nothing there."""
     kinds, texts = block.tokens.kinds, block.tokens.texts
     at = 0
@@ -709,7 +713,7 @@ _ELSEWHERE = Query[frozenset[str], tuple[frozenset[str], tuple[str, ...]]](
 )
 
 
-def _elsewhere(block: Block, kernels: frozenset[str]) -> tuple[frozenset[str], tuple[str, ...]]:
+def _elsewhere(block: SourceBlock, kernels: frozenset[str]) -> tuple[frozenset[str], tuple[str, ...]]:
     """The kernels that a block names outside definitions, prototypes and launches in functions, and the names of its
     definitions that do not look like a prototype."""
     kinds, texts = block.tokens.kinds, block.tokens.texts

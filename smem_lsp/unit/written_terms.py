@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.ir.host_terms import HostTerm, apply, constant, divided, named, plus
 from smem_lsp.semantics.types import builtin
 from smem_lsp.source import checkpoint
 from smem_lsp.source.digits import whole_number
@@ -19,6 +18,7 @@ from smem_lsp.syntax.lexer import lex
 from smem_lsp.syntax.names_ahead import Symbols
 from smem_lsp.syntax.parse import parse_chunk
 from smem_lsp.terms.polynomial import is_nonnegative, ratio
+from smem_lsp.terms.symbolic import SymbolicTerm, apply, constant, divided, named, plus
 
 _COUNT = regex(r"(\d+)[uUlLzZ]*")
 _LOOSE = regex(r"[-+/%<>&]")  # no factor by itself
@@ -26,26 +26,26 @@ _OPERATORS = frozenset(("+", "-", "*", "/", "%", "<<", ">>", "&"))
 _MOST_WORDS = 60  # of an expression
 
 
-def value_of_text(text: str, symbols: Symbols) -> HostTerm | None:
+def value_of_text(text: str, symbols: Symbols) -> SymbolicTerm | None:
     """The value of an expression, each name in it a symbol; None: it is made of something else."""
-    read = Written.of(text, symbols)
+    read = WrittenTerm.of(text, symbols)
     return None if read is None else read.value(read.root)
 
 
-def less(text: str, saved: HostTerm, symbols: Symbols) -> str | None:
+def less(text: str, saved: SymbolicTerm, symbols: Symbols) -> str | None:
     """``text``, an expression of host code, with a value that is ``saved`` less; None: how is not known."""
-    read = Written.of(text, symbols)
+    read = WrittenTerm.of(text, symbols)
     now = None if read is None else read.value(read.root)
     wanted = None if now is None else plus(now, saved, times=-1)
     found = None if read is None or wanted is None else read.written(read.root, wanted)
     if read is None or found is None:
         return None
     made = f"{text[: read.start(read.root)]}{found}{text[read.end(read.root) :]}"
-    again = Written.of(made, symbols)
+    again = WrittenTerm.of(made, symbols)
     return made if again is not None and again.value(again.root) == wanted else None
 
 
-def greater(text: str, more: HostTerm, symbols: Symbols) -> str | None:
+def greater(text: str, more: SymbolicTerm, symbols: Symbols) -> str | None:
     """``text`` with a value that is ``more`` greater, where that is some times its value, or what it is without some of
     its parts; None: how is not known."""
     now = value_of_text(text, symbols)
@@ -63,7 +63,7 @@ def greater(text: str, more: HostTerm, symbols: Symbols) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenTerm:
     """An expression of host code that was read: sums and products of numbers, names and sizes of types."""
 
     text: str
@@ -72,7 +72,7 @@ class Written:
     root: tree.Expr
 
     @classmethod
-    def of(cls, text: str, symbols: Symbols) -> Written | None:
+    def of(cls, text: str, symbols: Symbols) -> WrittenTerm | None:
         tokens = lex(text)
         kept = [at for at, kind in enumerate(tokens.kinds) if kind not in ("EOF", "NEWLINE")]
         words = [tokens.texts[at] for at in kept]
@@ -99,7 +99,7 @@ class Written:
     def slice(self, node: tree.Expr) -> str:
         return self.text[self.start(node) : self.end(node)]
 
-    def value(self, node: tree.Expr) -> HostTerm | None:
+    def value(self, node: tree.Expr) -> SymbolicTerm | None:
         """None: it is made of something else."""
         checkpoint()
         if isinstance(node, tree.Number):
@@ -118,7 +118,7 @@ class Written:
             return None if left is None or right is None else apply(node.operator, left, right)
         return None
 
-    def written(self, node: tree.Expr, wanted: HostTerm) -> str | None:
+    def written(self, node: tree.Expr, wanted: SymbolicTerm) -> str | None:
         """``node`` without some of its parts, so that it is ``wanted``; None: how is not known."""
         checkpoint()
         if self.value(node) == wanted:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from smem_lsp.analysis.dataflow.conflicts import Pairs, pair
 from smem_lsp.analysis.dataflow.facts import Facts
-from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, Jump, JumpKind, Loop, Place, Seq
+from smem_lsp.ir.nodes import Access, AccessKind, Barrier, BarrierSite, Branch, Jump, JumpKind, Loop, Seq
 from smem_lsp.ir.places import Row
 
 from .trees import Tree
@@ -54,7 +54,7 @@ class Thread:
                 self.events.append(Event(self.phase, len(self.events), mark))
             if isinstance(node, Access):
                 self.events.append(Event(self.phase, len(self.events), node))
-            elif isinstance(node, Barrier | Place):
+            elif isinstance(node, Barrier | BarrierSite):
                 self.phase += node.point in self.facts.barriers or node.point in self.added
             elif isinstance(node, Branch):
                 left = self.run(node.then if self.decide(node.point, 0, 1) else node.otherwise)

@@ -102,7 +102,7 @@ def test_a_thousand_buffers(reach: int) -> None:
             assert low + BUFFERS[a].size <= other or other + BUFFERS[b].size <= low
 
 
-def _in_turn(numbers: Sequence[int]) -> str:
+def _in_iteration(numbers: Sequence[int]) -> str:
     """A kernel that uses these buffers one after the other."""
     uses = (
         f"b{i}[threadIdx.x] = in[{i}]; __syncthreads(); out[{i}] = b{i}[63 - threadIdx.x]; __syncthreads();"
@@ -120,8 +120,8 @@ def _in_turn(numbers: Sequence[int]) -> str:
 def test_a_file_with_a_thousand_buffers_is_answered() -> None:
     """In one kernel, more than are laid out, and a few in each kernel."""
     with Budget(units=20 * SECOND):
-        one = check(_in_turn(range(MANY)))
-        many = check("".join(_in_turn(range(at, at + 20)) for at in range(0, MANY, 20)))
+        one = check(_in_iteration(range(MANY)))
+        many = check("".join(_in_iteration(range(at, at + 20)) for at in range(0, MANY, 20)))
     assert "SMEM502" in [finding.code for finding in one.findings]
     assert [plan.allocator for plan in one.kernels[0].plans] == ["declared", "alias"]
     assert sum(finding.code == "SMEM301" for finding in many.findings) == 50

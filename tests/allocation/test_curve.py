@@ -12,7 +12,7 @@ from smem_lsp.allocation.best import best
 from smem_lsp.allocation.curve import curve
 from smem_lsp.allocation.plan import Plan
 from smem_lsp.analysis.dataflow.interference import conflicts
-from smem_lsp.ir.nodes import Branch, Loop, Place, walk
+from smem_lsp.ir.nodes import BarrierSite, Branch, Loop, walk
 
 from .generate import text
 from .suite import ROWS, Row
@@ -93,7 +93,7 @@ def follows(tree: Tree, point: int) -> str:
     """What stands right after the place ``point``: the line (token number) of the next item, or "end"."""
     for seq in blocks(tree):
         for at, node in enumerate(seq):
-            if isinstance(node, Place) and node.point == point:
+            if isinstance(node, BarrierSite) and node.point == point:
                 return str(seq[at + 1].line.number) if at + 1 < len(seq) else "end"
     raise AssertionError(point)
 

@@ -46,13 +46,13 @@ def alive_together(count: int) -> Tree:
     return parse(" ".join([*(f"W{name}" for name in names), "S", *(f"r{name}" for name in names)]), names)
 
 
-def in_turn(count: int) -> Tree:
+def in_iteration(count: int) -> Tree:
     """Each buffer is written and read, then the next, with a barrier between: no two conflict."""
     names = _names(count)
     return parse(" ".join(f"W{name} S r{name} S" for name in names), names)
 
 
-@pytest.mark.parametrize("make", [alive_together, in_turn])
+@pytest.mark.parametrize("make", [alive_together, in_iteration])
 def test_conflicts_are_found_without_going_through_pairs(make: Callable[[int], Tree]) -> None:
     few, many = make(FEW), make(MANY)
 
@@ -64,7 +64,7 @@ def test_conflicts_are_found_without_going_through_pairs(make: Callable[[int], T
     assert len(found.hard) == (FEW * (FEW - 1) // 2 if make is alive_together else 0)
 
 
-@pytest.mark.parametrize("make", [alive_together, in_turn])
+@pytest.mark.parametrize("make", [alive_together, in_iteration])
 def test_layouts_are_made_without_going_through_pairs(make: Callable[[int], Tree]) -> None:
     def work(count: int) -> int:
         tree = make(count)

@@ -281,11 +281,12 @@ def test_the_outline_changes_no_answer() -> None:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("Wa u{N} N S ra", "Place Stretch Access Stretch Barrier Stretch Access Stretch"),
-        ("L1{N} Wa N ra", "Place Stretch Access Stretch Access Stretch"),
+        ("Wa u{N} N S ra", "BarrierSite Stretch Access Stretch Barrier Stretch Access Stretch"),
+        ("L1{N} Wa N ra", "BarrierSite Stretch Access Stretch Access Stretch"),
         (
             "L1{Wa u{N|ra}}",
-            "Place Stretch Loop Place Stretch Access Stretch Branch Place Stretch Place Stretch Access",
+            "BarrierSite Stretch Loop BarrierSite Stretch Access "
+            "Stretch Branch BarrierSite Stretch BarrierSite Stretch Access",
         ),
     ],
 )

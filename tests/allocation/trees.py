@@ -26,12 +26,12 @@ from smem_lsp.ir.nodes import (
     AccessKind,
     Barrier,
     BarrierKind,
+    BarrierSite,
     Branch,
     Jump,
     JumpKind,
     Loop,
     Node,
-    Place,
     Seq,
 )
 from smem_lsp.ir.places import Row
@@ -106,11 +106,11 @@ class _Parser:
     def buffer(self, name: str) -> int:
         return self.buffers.setdefault(name, len(self.buffers))
 
-    def place(self, together: bool) -> Place:
+    def place(self, together: bool) -> BarrierSite:
         point = self.point()
         if together and not self.gone:
             self.places.add(point)
-        return Place(point, None, Row(self.at + 1))
+        return BarrierSite(point, None, Row(self.at + 1))
 
     def seq(self, together: bool) -> Seq:
         """``together``: all threads that have not returned are here at the same time."""

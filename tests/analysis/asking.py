@@ -10,13 +10,13 @@ from smem_lsp.analysis.values.affine import Forms
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.symbolic_execution import propagate
-from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Branch, Kernel, walk
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
 from smem_lsp.terms.intervals import Interval
+from smem_lsp.terms.language import Term
 
 PARAMETERS = "int n, int m, const int* __restrict__ in, int* out"
 

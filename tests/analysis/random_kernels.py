@@ -10,7 +10,7 @@ from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
-    Assign,
+    Assignment,
     Barrier,
     BarrierKind,
     Branch,
@@ -21,8 +21,9 @@ from smem_lsp.ir.nodes import (
     Seq,
 )
 from smem_lsp.ir.places import Row
-from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Unknown, Value, Var, operation, operator_of
+from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation
 from smem_lsp.lowering.state.trip_count import count_trips
+from smem_lsp.terms.operators import Operator, operator_of
 
 DIMS = (8, 2, 1)
 SYMBOLS = {"n": 3, "m": 7, "blockIdx.x": 5, "table": 1000, "in": 5000}
@@ -54,7 +55,7 @@ class Generator:
         return self.point
 
     def kernel(self) -> Seq:
-        items: list[Node] = [Assign(self.next_point(), v, self.leaf()) for v in range(VARIABLES - 1)]
+        items: list[Node] = [Assignment(self.next_point(), v, self.leaf()) for v in range(VARIABLES - 1)]
         return Seq((*items, *self.block(3, in_loop=False).items))
 
     def leaf(self) -> Value:
@@ -102,14 +103,14 @@ class Generator:
         self.size += 1
         kind = self.random.random()
         if kind < 0.3 or (depth == 0 and kind < 0.5):
-            return [Assign(self.next_point(), self.random.randrange(VARIABLES), self.value())]
+            return [Assignment(self.next_point(), self.random.randrange(VARIABLES), self.value())]
         if kind < 0.5 or depth == 0 or self.size > 40:
             return [self.access(self.value(1))]
         if kind < 0.58:
             return [Barrier(self.next_point(), BarrierKind.BLOCK, None, Row(self.point), "")]
         if kind < 0.68:
             choices = _IN_LOOP if in_loop else (JumpKind.RETURN,)
-            change = Assign(self.next_point(), self.random.randrange(VARIABLES), self.value())
+            change = Assignment(self.next_point(), self.random.randrange(VARIABLES), self.value())
             jump = Jump(self.next_point(), self.random.choice(choices), Row(self.point))
             arms = [Seq((change, jump)), Seq() if self.random.random() < 0.5 else self.block(0, in_loop=True)]
             self.random.shuffle(arms)
@@ -155,11 +156,11 @@ class Generator:
         else:
             start, condition = Const(1), operation(Operator.NOT_EQUAL, Var(variable), Const(0))
             step = operation(Operator.SUBTRACT, Const(1), Var(variable))
-        before = Assign(self.next_point(), variable, start)
+        before = Assignment(self.next_point(), variable, start)
         if isinstance(start, Const):
             initial[variable] = start
         body = self.block(depth - 1, in_loop=True)
-        update = Assign(self.next_point(), variable, step)
+        update = Assignment(self.next_point(), variable, step)
         whole = Seq((*body.items, update))
         if self.random.random() < 0.2:
             end = self.next_point()
@@ -201,7 +202,7 @@ class Interpreter:
         """The kind of the jump that ended it."""
         for node in items:
             left: JumpKind | None = None
-            if isinstance(node, Assign):
+            if isinstance(node, Assignment):
                 self.env[node.variable] = self.value(node.value, turn)
             elif isinstance(node, Access):
                 assert node.index is not None

@@ -27,7 +27,7 @@ from shared_kernels import SharedKernel
 
 from smem_lsp.cli.reading import project_reader
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.environment import DiskReader
 from smem_lsp.facts.attempts import LIMITS, Limits
 from smem_lsp.rules.facts import KernelFacts
@@ -99,7 +99,7 @@ def judge(
         )
 
 
-def _races(report: Report, kernel: SharedKernel) -> Counter[tuple[str, bool]]:
+def _races(report: FileReport, kernel: SharedKernel) -> Counter[tuple[str, bool]]:
     """Findings about races inside the kernel, or told of it."""
     found = Counter[tuple[str, bool]]()
     for finding in report.findings:
@@ -110,7 +110,7 @@ def _races(report: Report, kernel: SharedKernel) -> Counter[tuple[str, bool]]:
     return found
 
 
-def _verdict(report: Report, kernel: SharedKernel) -> str:
+def _verdict(report: FileReport, kernel: SharedKernel) -> str:
     """Of all instances of a kernel, under all blocks."""
     kinds = {
         verdict.kind.value

@@ -18,7 +18,7 @@ from benchmarks.runner.declared import Figure, Told, benchmark
 from benchmarks.runner.figures import profiled, quantile, spread
 from benchmarks.runner.programs import read
 
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.environment.disk_reader import DiskReader
 from smem_lsp.source.queries import Store
 
@@ -47,7 +47,7 @@ def measure(
 
 def of_file(path: Path, text: str, kinds: tuple[Kind, ...], keys: int, profile: bool) -> Iterator[Told]:
     reader, cache = DiskReader(fresh_for=5.0), Store()
-    kept: list[Report] = []  # the last two, as the server keeps them
+    kept: list[FileReport] = []  # the last two, as the server keeps them
 
     def once(now: str) -> float:
         started = time.process_time()

@@ -19,7 +19,7 @@ from benchmarks.runner.figures import spread
 from benchmarks.runner.options import Aside
 from benchmarks.runner.programs import cuda_files
 
-from smem_lsp.analysis.host.survey import FACTS, HostCode, is_on_device
+from smem_lsp.analysis.host.survey import FACTS, HostResources, is_on_device
 from smem_lsp.config import Config
 from smem_lsp.engine.contexts import read_alone
 from smem_lsp.environment import DiskReader, SourceError, read_source
@@ -65,7 +65,7 @@ def measured(path: Path) -> Iterator[Row]:
     if not any(word in text for word in WORDS):
         return
     around = read_alone(SourceText(text, str(path)), DiskReader(), Config(), None)
-    code = HostCode(around.unit, around.dialect)
+    code = HostResources(around.unit, around.dialect)
     for function in around.unit.functions:
         if is_on_device(function):
             continue

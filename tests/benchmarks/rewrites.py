@@ -27,8 +27,8 @@ from smem_lsp.config import Config
 from smem_lsp.engine import check
 from smem_lsp.engine.measured import NOT_MEASURED, Measured
 from smem_lsp.engine.merges import savings
-from smem_lsp.engine.report import Report
-from smem_lsp.engine.verify import Row, Verified, verify
+from smem_lsp.engine.report import FileReport
+from smem_lsp.engine.verify import ComparisonRow, Verified, verify
 from smem_lsp.environment import DiskReader, SourceError, read_source
 from smem_lsp.ir.nodes import AddressSpace
 from smem_lsp.rules.facts import KernelFacts
@@ -64,7 +64,7 @@ class Tally:
                 self.saved.append((1 - after / before, where))
 
 
-def offers(report: Report) -> bool:
+def offers(report: FileReport) -> bool:
     """Is anything offered that a compiler could judge, or may be once it has told the sizes?"""
     fixes = (fix for finding in report.findings for fix in report.fixes_for(finding))
     return any(savings(facts) or _may_share(facts) for facts in report.facts) or any(
@@ -85,7 +85,7 @@ def judge(path: Path, config: Config, reader: DiskReader) -> list[Verified] | No
     except SourceError:
         return None
 
-    def judged(other: str, found: Measured) -> Report:
+    def judged(other: str, found: Measured) -> FileReport:
         return check(other, path=str(path), config=config, reader=reader, measured=found)
 
     if not offers(judged(text, NOT_MEASURED)):
@@ -152,7 +152,7 @@ def table(kept: Sequence[tuple[str, Verified]]) -> str:
     return "\n".join([head, "| --- | --- | --- | --- | --- |", *rows_])
 
 
-def _saved(row: Row) -> int:
+def _saved(row: ComparisonRow) -> int:
     return 0 if row.before is None else row.before.bytes - row.after.bytes
 
 

@@ -12,7 +12,7 @@ from toy_engine import toy_check
 
 from smem_lsp.cli.fix_policy import FixPolicy
 from smem_lsp.cli.fixing import choose_edits, fix_text
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.rules.model import Finding, Severity
 from smem_lsp.source import SourceText, Span, TextEdit
@@ -109,11 +109,11 @@ def test_read_only_file_is_left_and_named(smem: Command, monkeypatch: pytest.Mon
     assert err == "smem-lsp: a.cu: cannot be written: it is read-only\n"
 
 
-def report(text: str, *fixes: tuple[Span, tuple[TextEdit, ...]]) -> Report:
+def report(text: str, *fixes: tuple[Span, tuple[TextEdit, ...]]) -> FileReport:
     by_span = dict(fixes)
     findings = tuple(Finding("SMEM101", "", span, Severity.WARNING) for span, _ in fixes)
     base = toy_check(text)
-    return Report(
+    return FileReport(
         SourceText(text),
         findings,
         (),
@@ -138,14 +138,14 @@ def test_two_insertions_at_one_place_are_no_accident() -> None:
 
 
 def test_rules_that_undo_each_other_end() -> None:
-    def swap(text: str) -> Report:
+    def swap(text: str) -> FileReport:
         return report(text, (Span(0, 1), (TextEdit(Span(0, 1), "b" if text[0] == "a" else "a"),)))
 
     assert fix_text("a", swap, FixPolicy()).text == "b"
 
 
 def test_at_most_ten_rounds() -> None:
-    def grow(text: str) -> Report:
+    def grow(text: str) -> FileReport:
         return report(text, (Span(0, 1), (TextEdit(Span(0, 0), "x"),)))
 
     assert fix_text("a", grow, FixPolicy()).text == "x" * 10 + "a"

@@ -15,7 +15,7 @@ import pytest
 
 import smem_lsp.engine
 from smem_lsp.cli.results import NotingReader
-from smem_lsp.engine import Report
+from smem_lsp.engine import FileReport
 from smem_lsp.environment.result_store import ResultStore
 from smem_lsp.source import FileReader, OutOfBudget
 
@@ -46,7 +46,7 @@ def checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     found: list[str] = []
     check = smem_lsp.engine.check
 
-    def noted(text: str, *, path: str, **others: object) -> Report:
+    def noted(text: str, *, path: str, **others: object) -> FileReport:
         found.append(path)
         return check(text, path=path, **others)  # type: ignore[arg-type]
 

@@ -10,7 +10,7 @@ import re
 import types
 
 from smem_lsp.config import Config
-from smem_lsp.engine.report import FileStatistics, Report
+from smem_lsp.engine.report import FileReport, FileStatistics
 from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.rules.model import Finding, Rule, Severity
 from smem_lsp.source import FileReader, SourceText, Span, TextEdit
@@ -32,7 +32,7 @@ def toy_check(
     reader: FileReader | None = None,
     whole: bool = True,
     within: object = None,
-) -> Report:
+) -> FileReport:
     settings = config or Config()
     findings = []
     for match in re.finditer(r"\b(?:BUG|RISK|COST|GRAVE)\b", text):
@@ -42,11 +42,11 @@ def toy_check(
         findings.append(Finding(code, f"a {match[0]}", Span(*match.span()), severity))
     source = SourceText(text, path)
 
-    def fixes(finding: Finding, _: Report) -> tuple[Fix, ...]:
+    def fixes(finding: Finding, _: FileReport) -> tuple[Fix, ...]:
         safety = WORDS[source.slice(finding.span)][2]
         return () if safety is None else (Fix(Title("delete it"), safety, (TextEdit(finding.span, ""),)),)
 
-    return Report(source, tuple(findings), (), FileStatistics(source.line_count(), 1, 5, 1), fixes)
+    return FileReport(source, tuple(findings), (), FileStatistics(source.line_count(), 1, 5, 1), fixes)
 
 
 def toy_registry() -> types.ModuleType:

@@ -22,12 +22,12 @@ from smem_lsp.analysis.threads.divergence import judge
 from smem_lsp.analysis.threads.uniformity import Levels, prove_levels
 from smem_lsp.analysis.values.block_shape import most_threads
 from smem_lsp.analysis.values.symbolic_execution import propagate
-from smem_lsp.analysis.values.terms import BLOCK, Carrier, LoopVar, Op, Opaque, Term, Thread
 from smem_lsp.environment import DiskReader, SourceError, read_source
 from smem_lsp.ir.nodes import Barrier, BarrierKind, Branch, Kernel, Loop, Seq, walk
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
+from smem_lsp.terms.language import BLOCK, Carrier, LoopVar, Op, OpaqueTerm, Term, Thread
 
 _ORDER = ("", "proved", "paired", "unknown")
 HEADER = f"{'corpus':<33} barriers proved paired unknown decided"
@@ -152,10 +152,10 @@ def _leaves(term: Term, levels: Levels, seen: set[Term]) -> Iterator[str]:
         inside = term.args
     elif isinstance(term, LoopVar):
         inside = tuple(_sources(term, levels))
-    elif isinstance(term, Opaque):
+    elif isinstance(term, OpaqueTerm):
         inside = term.sources
     found = [leaf for each in inside for leaf in _leaves(each, levels, seen)]
-    if isinstance(term, Opaque) and not found:
+    if isinstance(term, OpaqueTerm) and not found:
         yield f"a {term.origin} that is not known" if term.access is None else "a load from shared memory"
     yield from found
 

@@ -25,7 +25,7 @@ from fetch import Unavailable, corpora, fetch
 
 from smem_lsp.analysis.dataflow.conflicts import pair
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.environment import DiskReader, SourceError, read_source
 from smem_lsp.rules.facts import KernelFacts
 
@@ -90,7 +90,7 @@ def rows() -> Iterator[Row]:
                 yield row
 
 
-def _row(facts: KernelFacts, report: Report, path: str) -> Row | None:
+def _row(facts: KernelFacts, report: FileReport, path: str) -> Row | None:
     kernel = facts.kernel
     sized = [buffer for buffer in kernel.buffers if buffer.space.value == "static"]
     if len(sized) < 2:
@@ -102,7 +102,7 @@ def _row(facts: KernelFacts, report: Report, path: str) -> Row | None:
     return Row(place, kernel.name, len(sized), declared, stack, curve, _verdict(facts, report))
 
 
-def _verdict(facts: KernelFacts, report: Report) -> str:
+def _verdict(facts: KernelFacts, report: FileReport) -> str:
     kernel = facts.kernel
     if facts.withheld is not None:
         return f"withheld: {facts.withheld}"

@@ -12,7 +12,7 @@ from executor.ptx import NotModelled
 from executor.rewriting import differences, rewrites_of
 
 from smem_lsp.analysis.decision.model import VerdictKind
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.rules.model import Severity
 from smem_lsp.source import TextEdit
 
@@ -65,7 +65,7 @@ def asked(text: str) -> Answer:
         return Answer("undecided", failed=repr(error))
 
 
-def _answer(report: Report) -> Answer:
+def _answer(report: FileReport) -> Answer:
     verdicts = [each.verdict for each in report.kernels]
     kinds = {each.kind for each in verdicts}
     if VerdictKind.RACY in kinds:

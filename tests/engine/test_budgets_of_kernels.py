@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from smem_lsp.engine import Report, check, kernels
+from smem_lsp.engine import FileReport, check, kernels
 from smem_lsp.source import OutOfBudget
 
 RACE = """\
@@ -28,7 +28,7 @@ NAMES = [*(f"k{n}" for n in range(3)), *(f"f{n}" for n in range(3))]
 PLACES = ("may_share_or_wait", "stated_of", "walk")  # what judges a kernel and looks at its budget
 
 
-def told(report: Report) -> set[tuple[str | None, str]]:
+def told(report: FileReport) -> set[tuple[str | None, str]]:
     return {(each.kernel, each.code) for each in report.findings if each.code != "SMEM004"}
 
 
@@ -37,7 +37,7 @@ class Ending:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, place: str, turn: int) -> None:
         self.calls = 0
-        self._turn = turn
+        self._iteration = turn
         self._work: Callable[..., Any] = getattr(kernels, place)
         monkeypatch.setattr(kernels, place, self)
         used_up = kernels.used_up
@@ -45,7 +45,7 @@ class Ending:
 
     @property
     def ended(self) -> bool:
-        return self.calls >= self._turn
+        return self.calls >= self._iteration
 
     def __call__(self, *given: Any) -> Any:
         self.calls += 1
@@ -54,7 +54,7 @@ class Ending:
         return self._work(*given)
 
 
-def report_of(whole: bool) -> Report:
+def report_of(whole: bool) -> FileReport:
     return check(TEXT, path="k.cuh", whole=whole)
 
 

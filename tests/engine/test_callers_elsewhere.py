@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.ir.nodes import LaunchSite
 from smem_lsp.source import FileReader
 
@@ -43,7 +43,7 @@ class Files(FileReader):
         return sorted(other for other, text in self.texts.items() if other != path and name in text)
 
 
-def seen(texts: Mapping[str, str], path: str = "ops.cu", **mains: Sequence[str]) -> Report:
+def seen(texts: Mapping[str, str], path: str = "ops.cu", **mains: Sequence[str]) -> FileReport:
     included = {f"{name}.cuh": files for name, files in mains.items()}
     return check(texts[path], path=path, reader=Files(texts, included))
 

@@ -10,8 +10,8 @@ import pytest
 
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, Within, check, forget_files
-from smem_lsp.ir.nodes import Context, Kernel
+from smem_lsp.engine import FileReport, Within, check, forget_files
+from smem_lsp.ir.nodes import HeaderContext, Kernel
 from smem_lsp.output.verdicts import lines
 from smem_lsp.source import FileReader
 from smem_lsp.source.queries import Store
@@ -63,7 +63,7 @@ def mains(kernel: Kernel) -> tuple[str, ...]:
     return tuple(context.main for context in kernel.contexts)
 
 
-def seen(project: Project, path: str) -> Report:
+def seen(project: Project, path: str) -> FileReport:
     return check(project.texts[path], path=path, reader=project)
 
 
@@ -73,7 +73,7 @@ def test_macros_types_and_launches_of_the_includer() -> None:
     (kernel,) = (each.kernel for each in report.kernels)
     assert kernel.instance == "scale<double>"
     assert report.kernels[0].static_bytes == 16 * 32 * 8
-    assert kernel.contexts == (Context("run.cu", ("BM=16", "BN=32")),)
+    assert kernel.contexts == (HeaderContext("run.cu", ("BM=16", "BN=32")),)
     (launch,) = kernel.launches
     assert (launch.path, launch.line, launch.block) == ("run.cu", 6, (32, 16, 1))
 
@@ -316,13 +316,13 @@ def reversing(n: int, sync: str = "__syncthreads()") -> str:
     return f'#define N {n}\n#define SYNC {sync}\n#include "reverse.cuh"\n{launch}'
 
 
-def reversed_in(including: Sequence[str], **others: str) -> Report:
+def reversed_in(including: Sequence[str], **others: str) -> FileReport:
     files = {f"m{n:03}.cu": text for n, text in enumerate(including)}
     texts = {"reverse.cuh": REVERSE, **files, **others}
     return seen(Project(texts, {"reverse.cuh": list(files)}), "reverse.cuh")
 
 
-def codes(report: Report) -> set[str]:
+def codes(report: FileReport) -> set[str]:
     return {each.code for each in report.findings}
 
 
@@ -439,7 +439,7 @@ __global__ void k(const float* in, float* out) {
 }
 """
 
-    def launched(count: int) -> Report:
+    def launched(count: int) -> FileReport:
         launches = "".join(f"k<{32 * n}><<<1, {32 * n}>>>(p, p);" for n in range(1, count + 1))
         return check(f"{kernel}void run(float* p) {{ {launches} }}\n", path="k.cu")
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, check, forget_files
+from smem_lsp.engine import FileReport, check, forget_files
 from smem_lsp.engine.cache import ANALYSES
 from smem_lsp.rules import cause_words
 from smem_lsp.rules.registry import RULES
-from smem_lsp.semantics.declarations import Declarations
+from smem_lsp.semantics.declarations import DeclaredNames
 from smem_lsp.source import SourceText, Span
 from smem_lsp.source.queries import PROCESS, Store
 
@@ -25,7 +25,7 @@ ABOVE = "// a line\n\n__device__ int unrelated(int x) { return x; }\n"
 LAUNCH = "\nvoid elsewhere() { }\n"
 
 
-def told(report: Report) -> list[object]:
+def told(report: FileReport) -> list[object]:
     findings = [
         (f.code, f.message, f.span, f.severity, f.kernel, f.related, dict(f.data)) for f in report.findings
     ]
@@ -365,7 +365,7 @@ void f(Wide* w, Wide::Inner* i, Box<Wide>* b) {
 """
 
 
-@pytest.mark.parametrize("kept", ["build_again", "_Search.run"])
+@pytest.mark.parametrize("kept", ["build_again", "_InstanceSearch.run"])
 def test_a_comment_beside_types_of_the_file_asks_nothing_again(
     kept: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -453,7 +453,7 @@ def test_a_constant_in_a_namespace_of_another_name_is_another_one() -> None:
 def declared(name: str) -> int:
     """In how many versions of a file that are in memory ``name`` is declared."""
     gc.collect()
-    return sum(type(each) is Declarations and name in each.names for each in gc.get_objects())
+    return sum(type(each) is DeclaredNames and name in each.names for each in gc.get_objects())
 
 
 def test_nothing_keeps_what_a_file_declares_when_it_is_done() -> None:
@@ -494,7 +494,7 @@ def test_an_empty_line_in_front_of_a_macro_that_tells_its_line_lowers_nothing_ag
     assert len(after.kernels) == 1 and not after.stopped
 
 
-def places_of(report: Report) -> list[Span]:
+def places_of(report: FileReport) -> list[Span]:
     """Where the buffers of the first kernel are."""
     kernel = report.kernels[0].kernel
     return [kernel.places.span(each.declared) for each in kernel.buffers]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.engine import check
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.syntax.preprocess import preprocess
 
 _KERNEL = """
@@ -34,7 +34,7 @@ def _verdicts(text: str, path: str = "k.cu") -> list[str]:
     return [each.verdict.kind.value for each in _report(text, path).kernels if each.verdict is not None]
 
 
-def _report(text: str, path: str = "k.cu") -> Report:
+def _report(text: str, path: str = "k.cu") -> FileReport:
     return check(text, path=path)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from smem_lsp.cli import main
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.facts.attempts import LIMITS, Limits, limits_of
 from smem_lsp.output import json_
 from smem_lsp.rules.registry import ALL_NAMES
@@ -70,7 +70,7 @@ void run(float* g, int* h, int n) {
 )
 
 
-def said(report: Report) -> object:
+def said(report: FileReport) -> object:
     """All that a report says, fixes, verdicts and what was cut off included."""
     return (
         json_.finding_objects(report, ALL_NAMES),
@@ -85,7 +85,7 @@ def cut(part: float) -> Limits:
     return replace(LIMITS.scaled(part), reading_units=LIMITS.reading_units)
 
 
-def fresh(text: str, limits: Limits = LIMITS) -> Report:
+def fresh(text: str, limits: Limits = LIMITS) -> FileReport:
     PROCESS.clear()
     return check(text, limits=limits, cache=Store())
 

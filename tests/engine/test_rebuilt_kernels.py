@@ -6,7 +6,7 @@ import pytest
 from engine.twenty_kernels import EDITS, KERNELS, Edit, text
 
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, check, forget_files
+from smem_lsp.engine import FileReport, check, forget_files
 from smem_lsp.engine.cache import ANALYSES
 from smem_lsp.source.queries import Store
 
@@ -39,6 +39,6 @@ def test_a_file_after_an_edit_is_told_as_if_it_were_new(edit: Edit) -> None:
     assert _told(remembered) == _told(alone)
 
 
-def _told(report: Report) -> list[object]:
+def _told(report: FileReport) -> list[object]:
     kernels = [(k.kernel.name, k.kernel.line, k.kernel.span, k.live, k.static_bytes) for k in report.kernels]
     return [*((f.code, f.message, f.span) for f in report.findings), *kernels, report.statistics]

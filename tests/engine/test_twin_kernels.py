@@ -9,7 +9,7 @@ import pytest
 from carets import expect
 
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, apply, check
+from smem_lsp.engine import FileReport, apply, check
 from smem_lsp.engine.cache import ANALYSES
 from smem_lsp.output import verdicts
 from smem_lsp.output.layout_json import layout_object
@@ -83,7 +83,7 @@ REWRITES = (
 CONFIG = Config(threads=256, select=["SMEM"])
 
 
-def told(report: Report) -> list[object]:
+def told(report: FileReport) -> list[object]:
     """Everything that is shown of a file, each part with its place."""
     findings = [
         (each.code, each.message, each.span, each.severity, each.kernel, each.related, each.data)
@@ -141,7 +141,7 @@ def named_apart(text: str) -> str:
     )
 
 
-def unnamed(report: Report) -> str:
+def unnamed(report: FileReport) -> str:
     return re.sub(r"\b(ra|wast|cal|swa)(\d\d|cy|es|ls|ps)\b", "k", repr(told(report)))
 
 

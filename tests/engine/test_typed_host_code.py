@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.engine.cache import ANALYSES
 from smem_lsp.source.queries import PROCESS, Store
 
@@ -122,7 +122,7 @@ SWAPPED = (
 )
 
 
-def told(report: Report) -> list[object]:
+def told(report: FileReport) -> list[object]:
     findings = [
         (found.code, found.message, found.span, found.severity, found.related) for found in report.findings
     ]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from smem_lsp.analysis.decision.known_answers import ANSWERS
+from smem_lsp.analysis.decision.answer_cache import ANSWERS
 from smem_lsp.analysis.decision.pair_question import PairQuestion
-from smem_lsp.analysis.decision.reply import Reply
-from smem_lsp.engine import Report, check
+from smem_lsp.analysis.decision.reply import PairResult
+from smem_lsp.engine import FileReport, check
 from smem_lsp.output import verdicts
 from smem_lsp.source.queries import PROCESS, Store
 
@@ -76,7 +76,7 @@ void go(float* out, float* in, int n) {
 """
 
 
-def told(report: Report) -> list[object]:
+def told(report: FileReport) -> list[object]:
     findings = [
         (found.code, found.message, found.span, found.related, report.fixes_for(found))
         for found in report.findings
@@ -98,7 +98,7 @@ def test_what_an_edit_does_not_touch_is_not_asked_again(typed: str, monkeypatch:
     asked = list[int]()
     reply = PairQuestion.reply
 
-    def count(question: PairQuestion) -> Reply:
+    def count(question: PairQuestion) -> PairResult:
         if question.asker.of.kernel.buffers[question.first.buffer].name in ("s", "first", "next", "last"):
             asked.append(question.first.point)
         return reply(question)
@@ -126,7 +126,7 @@ def test_a_statement_in_front_of_a_barrier_asks_nothing_while_it_is_typed(
     asked = list[PairQuestion]()
     reply = PairQuestion.reply
 
-    def count(question: PairQuestion) -> Reply:
+    def count(question: PairQuestion) -> PairResult:
         if question.asker.of.kernel.buffers[question.first.buffer].name:  # not of memory that is not shared
             asked.append(question)
         return reply(question)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.source.queries import PROCESS, Store
 
 HALF_TYPED = """\
@@ -78,7 +78,7 @@ EDITS: dict[str, Callable[[str], str]] = {
 }
 
 
-def told(report: Report) -> list[object]:
+def told(report: FileReport) -> list[object]:
     findings = [(each.code, each.message, each.span) for each in report.findings]
     kernels = [(each.kernel.name, each.kernel.limits) for each in report.kernels]
     return [findings, kernels, [each.verdict.words for each in report.kernels]]

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.ir.nodes import Barrier, BarrierKind, walk
 from smem_lsp.rules import racing
 from smem_lsp.rules.facts import KernelFacts
@@ -189,7 +189,7 @@ def read(number: int) -> Judged:
     return Judged(number, kernel, claims, replace(kernel, text=text) if redundant else None, agreed)
 
 
-def _claims(number: int, kernel: Kernel, report: Report, facts: KernelFacts) -> Iterator[Claim]:
+def _claims(number: int, kernel: Kernel, report: FileReport, facts: KernelFacts) -> Iterator[Claim]:
     if racing.followed(facts):
         for race in facts.hazards.races:
             low, high = sorted(map(facts.line, (race.first.line, race.second.line)))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from smem_lsp.engine import check
 from smem_lsp.engine.merges import savings
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.rules.model import MergeBuffers
 
 from .rewriting import Rewrite
@@ -48,7 +48,7 @@ def touched(before: str, rewrite: Rewrite, declaring: Collection[str]) -> Iterat
         yield "a comment is gone, or is there twice"
 
 
-def left_over(rewrite: Rewrite, after: Report | None = None) -> Iterator[str]:
+def left_over(rewrite: Rewrite, after: FileReport | None = None) -> Iterator[str]:
     """What can still be saved without a barrier once a rewrite is made, and where its promise is not kept.
     ``after``: of its text, where that is checked already."""
     report = after or check(rewrite.text)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from smem_lsp.config import Config
 from smem_lsp.engine import apply, check
 from smem_lsp.engine.merges import merges
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import (
     MergeBuffers,
@@ -50,7 +50,7 @@ class Rewrite:
         return self.fix.safety is Safety.SAFE
 
 
-def looked_at(text: str, cache: Store | None = None) -> Report:
+def looked_at(text: str, cache: Store | None = None) -> FileReport:
     """A check for ``rewrites_of``. ``cache``: of checks of the same text rewritten, which take less time then."""
     return check(text, config=_WITHOUT_BARRIERS_TO_REMOVE, cache=cache)
 
@@ -62,7 +62,7 @@ def rewrites(text: str) -> list[Rewrite]:
     return rewrites_of(looked_at(text))
 
 
-def rewrites_of(report: Report) -> list[Rewrite]:
+def rewrites_of(report: FileReport) -> list[Rewrite]:
     """The same of a text that is checked already."""
     text, found = report.source.text, dict[str, Rewrite]()
     findings = [finding for finding in report.findings if not isinstance(finding.remedy, MergeBuffers)]

@@ -16,7 +16,7 @@ from test_kernels import EXPECTED, text_of
 from toolchain import nvcc, require
 
 from smem_lsp.cli import main
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.engine.merges import merges
 from smem_lsp.environment.nvcc import compile_statistics
 from smem_lsp.rules.facts import KernelFacts
@@ -85,7 +85,7 @@ def gaining(facts: KernelFacts) -> Iterator[int]:
                 yield candidate.plan.bytes
 
 
-def offered(report: Report, facts: KernelFacts) -> set[int]:
+def offered(report: FileReport, facts: KernelFacts) -> set[int]:
     """Bytes that a fix or a code action promises."""
     asked = [*report.findings, *merges(facts)]
     fixes = [fix for each in asked for fix in report.fixes_for(each) if fix.edits]

@@ -8,7 +8,7 @@ import pytest
 from fixes import two_buffers
 from harness import merges_offered
 
-from smem_lsp.engine import Report, apply, check
+from smem_lsp.engine import FileReport, apply, check
 from smem_lsp.engine.merges import merge_finding, merges, parts, unmerges
 from smem_lsp.fixes.model import Fix, Safety
 
@@ -64,7 +64,7 @@ MERGED = {
 }
 
 
-def offered(report: Report) -> list[Fix]:
+def offered(report: FileReport) -> list[Fix]:
     return [fix for facts in report.facts for each in unmerges(facts) for fix in report.fixes_for(each)]
 
 
@@ -186,12 +186,12 @@ def test_one_merge_after_the_other_gives_what_both_at_once_give(
     text = (IN_TURN + LAUNCH).replace(old, new).replace("\n", newline)
     first, second = orders
     at_once = once_merged(text)
-    in_turn = merged_in_part(merged_in_part(text, first), second)
-    assert check(at_once).kernels[0].static_bytes == check(in_turn).kernels[0].static_bytes == 2048
+    in_iteration = merged_in_part(merged_in_part(text, first), second)
+    assert check(at_once).kernels[0].static_bytes == check(in_iteration).kernels[0].static_bytes == 2048
     if "512" in new and first == "bc":  # `b` is a guest of `c` by then, which is as large as `a`
-        assert "float (&b)[256] = *reinterpret_cast<float (*)[256]>(&a);  // shares a's bytes" in in_turn
+        assert "float (&b)[256] = *reinterpret_cast<float (*)[256]>(&a);  // shares a's bytes" in in_iteration
     else:
-        assert in_turn == at_once
+        assert in_iteration == at_once
 
 
 def test_a_guest_of_a_guest_is_taken_apart_in_one_go() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from goldens.rows import line_of, rows_of
 
 from smem_lsp.environment import DiskReader
-from smem_lsp.server.analysis import Analysis, Analyst, Snapshot
+from smem_lsp.server.analysis import Analysis, AnalysisInput, Analyst
 from smem_lsp.server.client_settings import ClientSettings
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.process import MOST_KEPT
@@ -36,7 +36,7 @@ class Editor:
                 self._shown[path] = text
         self._edition += 1
         path = next(iter(files))
-        snapshot = Snapshot(
+        snapshot = AnalysisInput(
             Path(path).as_uri(),
             self._edition,
             self._edition,

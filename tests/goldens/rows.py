@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from smem_lsp.engine import KernelReport, Report
+    from smem_lsp.engine import FileReport, KernelReport
 
 Row = dict[str, Any]
 _OF_VERDICT = ("kind", "words", "proved_for", "assumes", "pairs", "apart", "reasons", "races")
@@ -19,7 +19,7 @@ _PLANS = ("plans", "carved", "carved_terms")
 _UNTOLD = ("fingerprint", "name", "path")  # say nothing that the others do not
 
 
-def rows_of(report: Report) -> list[Row]:
+def rows_of(report: FileReport) -> list[Row]:
     """All of a report, in its order: fixes and verdicts are worked out for it."""
     from smem_lsp.output import json_
 
@@ -44,7 +44,7 @@ def _told(finding: Row) -> Row:
     return kept
 
 
-def _kernels(report: Report) -> Iterator[Row]:
+def _kernels(report: FileReport) -> Iterator[Row]:
     from smem_lsp.output import json_
 
     times: Counter[tuple[object, ...]] = Counter()

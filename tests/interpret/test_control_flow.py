@@ -10,7 +10,7 @@ import pytest
 from smem_lsp.config import Config
 from smem_lsp.engine.contexts import read_alone
 from smem_lsp.interpret.frame import Frame, Tokens, TooMuch
-from smem_lsp.interpret.interpreter import Interpreter, Loop
+from smem_lsp.interpret.interpreter import Interpreter, LoopStatement
 from smem_lsp.source import SourceText
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -27,7 +27,7 @@ class _Trace:
 
 
 class _Tracer(Interpreter[_Trace, str]):
-    """A loop has no turn or one; a handler is entered at the start of its ``try``."""
+    """A loop has no iteration or one; a handler is entered at the start of its ``try``."""
 
     def __init__(self, function: Function) -> None:
         super().__init__()
@@ -70,9 +70,9 @@ class _Tracer(Interpreter[_Trace, str]):
     ) -> tuple[list[_Trace], list[_Trace]]:
         return self.either(paths), self.either(paths)
 
-    def turns(self, paths: list[_Trace], loop: Loop) -> list[_Trace]:
+    def iterations(self, paths: list[_Trace], loop: LoopStatement) -> list[_Trace]:
         begun, after = (paths, []) if loop.once else self.goes_on(paths, loop)
-        ended, left = self.turn(begun, loop)
+        ended, left = self.iteration(begun, loop)
         return self.joined([*after, *left, *([] if loop.endless else ended)])
 
     def selected(

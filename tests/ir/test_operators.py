@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from smem_lsp.ir.values import Const, Op, Operator, Sym, Value, operation, operator_of
+from smem_lsp.ir.values import Const, Op, Sym, Value, operation
+from smem_lsp.terms.operators import Operator, operator_of
 
 N = Sym("n")
 

@@ -9,7 +9,8 @@ import pytest
 from smem_lsp.ir.copy_events import CopyEvent, wait_for
 from smem_lsp.ir.nodes import (
     Access,
-    Assign,
+    Assignment,
+    BarrierSite,
     Branch,
     Buffer,
     Jump,
@@ -17,7 +18,6 @@ from smem_lsp.ir.nodes import (
     Kernel,
     Loop,
     Node,
-    Place,
     Seq,
     walk,
 )
@@ -70,20 +70,20 @@ def with_loop(kernel: Kernel, loop: Loop) -> Kernel:
 
 
 def test_what_is_lowered_is_well_formed(kernel: Kernel) -> None:
-    assert {type(node) for node in walk(kernel.body)} >= {Access, Branch, Loop, Jump, Place}
+    assert {type(node) for node in walk(kernel.body)} >= {Access, Branch, Loop, Jump, BarrierSite}
     assert list(faults_of(kernel)) == []
     verify(kernel)
 
 
 def test_a_point_is_given_once(kernel: Kernel) -> None:
     first = kernel.body.items[0]
-    assert "is that of" in only_fault(behind(kernel, Place(first.point, None, Row(1))))
+    assert "is that of" in only_fault(behind(kernel, BarrierSite(first.point, None, Row(1))))
 
 
 def test_the_end_of_a_loop_has_a_point_of_its_own(kernel: Kernel) -> None:
     taken = loop_of(kernel).end_point
-    fault = only_fault(behind(kernel, Place(taken, None, Row(1))))
-    assert fault == f"point {taken} is that of the end of a Loop and of Place"
+    fault = only_fault(behind(kernel, BarrierSite(taken, None, Row(1))))
+    assert fault == f"point {taken} is that of the end of a Loop and of BarrierSite"
 
 
 def test_an_access_has_a_buffer(kernel: Kernel) -> None:
@@ -117,20 +117,20 @@ def test_a_wait_of_the_building_is_gone(kernel: Kernel) -> None:
 
 
 def test_an_assignment_has_a_variable(kernel: Kernel) -> None:
-    assert "no variable 70" in only_fault(behind(kernel, Assign(999, 70, Const(0))))
+    assert "no variable 70" in only_fault(behind(kernel, Assignment(999, 70, Const(0))))
 
 
 def test_nodes_stand_in_the_functions_of_the_kernel(kernel: Kernel) -> None:
     places = replace(kernel.places, ends=(*kernel.places.ends, 1, 6))  # the first three characters
     last = len(kernel.places.ends)
     kernel = replace(kernel, places=places)
-    outside = Place(999, At(last, last + 1), Row(0))
+    outside = BarrierSite(999, At(last, last + 1), Row(0))
     assert "outside the kernel's functions" in only_fault(behind(kernel, outside))
 
 
 def test_a_loop_encloses_its_body(kernel: Kernel) -> None:
     loop = loop_of(kernel)
-    late = replace(loop, end_point=999, body=Seq((*loop.body.items, Place(1000, None, Row(1)))))
+    late = replace(loop, end_point=999, body=Seq((*loop.body.items, BarrierSite(1000, None, Row(1)))))
     assert "does not enclose" in only_fault(with_loop(kernel, late))
 
 

@@ -16,7 +16,7 @@ from smem_lsp.ir.nodes import (
     bodies,
     changed,
     inside_changed,
-    of_own_turn,
+    of_own_iteration,
     placed,
     walk,
 )
@@ -63,7 +63,7 @@ def test_walks_without_a_state() -> None:
         10: [],
     }
     assert points(node for node, _ in placed(TREE)) == points(walk(TREE))
-    assert points(of_own_turn(TREE)) == [1, 2, 3, 4, 9, 10]  # the `continue` is of the inner loop
+    assert points(of_own_iteration(TREE)) == [1, 2, 3, 4, 9, 10]  # the `continue` is of the inner loop
 
 
 def test_a_change_keeps_what_runs_after_a_continue_apart() -> None:
@@ -104,7 +104,7 @@ def test_what_is_nested_deeply_is_walked() -> None:
     for point in range(2, 5000):
         deep = branch(point, [deep])
     seq = Seq((deep,))
-    assert len(list(walk(seq))) == len(list(of_own_turn(seq))) == 4999
+    assert len(list(walk(seq))) == len(list(of_own_iteration(seq))) == 4999
     assert max(len(around) for _, around in placed(seq)) == 4998
     assert len(changed(seq, lambda node: (node,)).below) == 4999
 
@@ -122,14 +122,14 @@ class Depths(Descent[int]):
     def arm(self, node: Branch, here: int, truth: bool) -> int | None:
         return here + 1 if truth else None
 
-    def turns(self, node: Loop, here: int) -> tuple[int, ...]:
+    def iterations(self, node: Loop, here: int) -> tuple[int, ...]:
         return (here + 10, here + 20)
 
 
 def test_a_descent() -> None:
     depths = Depths()
     assert depths.seq(TREE, 0) == 0
-    assert depths.found == {1: 0, 3: 1, 5: 21, 10: 0}  # the second turn, as far as to the jump
+    assert depths.found == {1: 0, 3: 1, 5: 21, 10: 0}  # the second iteration, as far as to the jump
 
 
 class Seen(PathWalk[int]):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from harness import MERGES, curve_of, merges_offered, plan_fix
 
-from smem_lsp.engine import Report, apply, check
+from smem_lsp.engine import FileReport, apply, check
 from smem_lsp.fixes.model import Fix, Safety
 
 FOLDER = Path(__file__).parent
@@ -54,7 +54,7 @@ def text_of(name: str) -> str:
 
 
 @cache
-def report_of(name: str) -> Report:
+def report_of(name: str) -> FileReport:
     return check(text_of(name))
 
 

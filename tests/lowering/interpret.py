@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from smem_lsp.ir.nodes import Access, Assign, Barrier, Branch, Jump, JumpKind, Kernel, Loop, Seq
+from smem_lsp.ir.nodes import Access, Assignment, Barrier, Branch, Jump, JumpKind, Kernel, Loop, Seq
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Value, Var
 from smem_lsp.source.integers import applied
 
@@ -65,7 +65,7 @@ class Run:
                     self.events.append(Touch(node.kind.value, name, offset, node.width))
                 case Barrier():
                     self.events.append(f"{node.kind.value} barrier")
-                case Assign():
+                case Assignment():
                     self.variables[node.variable] = self.value(node.value)
                 case Branch():
                     self._seq(node.then if self._holds(node.condition) else node.otherwise)

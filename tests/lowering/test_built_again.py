@@ -10,7 +10,7 @@ from loops import every
 
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Kernel
-from smem_lsp.lowering.again import Version, build_again
+from smem_lsp.lowering.again import BuiltVersion, build_again
 from smem_lsp.lowering.kernel import build_kernel
 from smem_lsp.source import SourceText
 from smem_lsp.source.queries import Store
@@ -46,7 +46,7 @@ class Typist:
     """Builds the kernel of one text after another. ``whole``: how often all of it was lowered."""
 
     def __init__(self) -> None:
-        self.version: Version | None = None
+        self.version: BuiltVersion | None = None
         self.whole = 0
 
     def build(self, text: str) -> Kernel:

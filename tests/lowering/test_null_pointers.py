@@ -6,8 +6,8 @@ import pytest
 from harness import kernel_facts
 
 from smem_lsp.analysis.decision.conditions import positions
-from smem_lsp.analysis.values.terms import Const
 from smem_lsp.ir.nodes import Access, walk
+from smem_lsp.terms.language import Const
 
 SETS = (
     "__device__ void clear(float*& p) { p = nullptr; } __device__ void clear(float** p) { *p = nullptr; }"

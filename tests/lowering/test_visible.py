@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.engine import check
-from smem_lsp.ir.nodes import Access, Assign, Branch, Kernel, Loop, Node, Place, walk
+from smem_lsp.ir.nodes import Access, Assignment, BarrierSite, Branch, Kernel, Loop, Node, walk
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.lowering.numbered import analysed
 from smem_lsp.output import verdicts
@@ -78,7 +78,7 @@ def test_numbers_follow_from_what_is_left() -> None:
     points = [point for node in walk(kernel.body) for point in points_of(node)]
     assert sorted(points) == sorted(set(points))
     assert {name for name in kernel.variables if name in ("at", "sum", "a", "x")} == {"at"}
-    assigned = {node.variable for node in walk(kernel.body) if isinstance(node, Assign)}
+    assigned = {node.variable for node in walk(kernel.body) if isinstance(node, Assignment)}
     assert assigned <= set(range(len(kernel.variables)))
 
 
@@ -92,7 +92,7 @@ def test_of_places_with_nothing_between_them_the_first_and_the_last_are_left() -
     runs = [
         (one, two, three)
         for one, two, three in zip(items, items[1:], items[2:])
-        if all(isinstance(each, Place) for each in (one, two, three))
+        if all(isinstance(each, BarrierSite) for each in (one, two, three))
     ]
     assert not runs
 
@@ -101,7 +101,7 @@ def test_a_branch_stays_for_what_stands_in_it() -> None:
     kernel = only(KERNEL.replace("/*here*/", "if (t > 3) { float a = 2; if (t > 5) at = 4; }"))
     outer = [node for node in kernel.body.items if isinstance(node, Branch)]
     assert len(outer) == 2
-    assert [type(node) for node in outer[0].then.items if not isinstance(node, Place)] == [Branch]
+    assert [type(node) for node in outer[0].then.items if not isinstance(node, BarrierSite)] == [Branch]
 
 
 def test_what_has_landed_names_the_access_that_started_it() -> None:

@@ -7,7 +7,7 @@ from functools import cache
 from sample_report import GEMM
 
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.facts.attempts import LIMITS
 
 EPILOGUE = GEMM.replace("  for (int t", "  float acc = 0;\n  for (int t", 1)
@@ -128,7 +128,7 @@ KERNELS = {
 
 
 @cache
-def checked(text: str, path: str = "kernels/k.cu") -> Report:
+def checked(text: str, path: str = "kernels/k.cu") -> FileReport:
     """What the tests look at is what is drawn, not what a slow machine leaves out."""
     config = Config(arch=("sm_90",), arch_configured=True, registers=34)
     return check(text, path=path, config=config, limits=LIMITS.scaled(8))

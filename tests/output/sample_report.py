@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from smem_lsp.allocation.plan import Plan
-from smem_lsp.engine.report import BarrierRow, FileStatistics, KernelReport, OccupancyRow, Report
+from smem_lsp.engine.report import BarrierRow, FileReport, FileStatistics, KernelReport, OccupancyRow
 from smem_lsp.fixes.model import Fix, Safety, Title
 from smem_lsp.ir.nodes import (
     Access,
@@ -170,22 +170,22 @@ def merge_fix(text: str = GEMM) -> Fix:
     )
 
 
-def no_fixes(finding: Finding, _: Report) -> tuple[Fix, ...]:
+def no_fixes(finding: Finding, _: FileReport) -> tuple[Fix, ...]:
     return ()
 
 
 def make_report(
     text: str,
     findings: tuple[Finding, ...] = (),
-    fixes: Callable[[Finding, Report], tuple[Fix, ...]] = no_fixes,
+    fixes: Callable[[Finding, FileReport], tuple[Fix, ...]] = no_fixes,
     path: str = "kernels/gemm.cu",
     kernels: tuple[KernelReport, ...] = (),
-) -> Report:
+) -> FileReport:
     source = SourceText(text, path)
-    return Report(source, findings, kernels, FileStatistics(source.line_count(), 2, 10, 0), fixes)
+    return FileReport(source, findings, kernels, FileStatistics(source.line_count(), 2, 10, 0), fixes)
 
 
-def gemm_report(path: str = "kernels/gemm.cu") -> Report:
+def gemm_report(path: str = "kernels/gemm.cu") -> FileReport:
     fix = merge_fix()
     return make_report(GEMM, gemm_findings(), lambda *_: (fix,), path, (gemm_kernel_report(),))
 

@@ -7,14 +7,14 @@ import json
 from rules.race_texts import REDUCE, TWICE, Headers
 
 from smem_lsp import check
-from smem_lsp.engine import Report
+from smem_lsp.engine import FileReport
 from smem_lsp.output import full, json_, sarif
 from smem_lsp.rules.registry import RULES
 
 NAMES = {code: rule.name for code, rule in RULES.items()}
 
 
-def report() -> Report:
+def report() -> FileReport:
     return check(TWICE, path="src/k.cu", reader=Headers({"reduce.cuh": REDUCE}))
 
 

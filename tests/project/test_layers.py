@@ -47,7 +47,7 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {  # from the bottom to the top
     "interpret": _TEXT,
     "semantics": ("interpret", *_TEXT),
     "elaborate": ("semantics", *_TEXT),
-    "terms": ("source",),
+    "terms": ("source", "targets"),
     "ir": ("terms", *_TEXT, "targets"),
     "unit": ("interpret", *_LOWERING, "targets"),
     "analysis/copies": ("ir", "terms", "source"),
@@ -200,7 +200,7 @@ def _spelled(argument: ast.expr) -> Iterator[str]:
 
 
 def room(file: str) -> str:
-    """The room a file stands in: ``smem_lsp/analysis/values/terms.py`` in ``analysis/values``."""
+    """The room a file stands in: ``smem_lsp/terms/language.py`` in ``analysis/values``."""
     return "__main__" if file == MAIN else "/".join(Path(file).parts[1:-1])
 
 

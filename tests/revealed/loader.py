@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Const, Level, Term
 from smem_lsp.engine import check
 from smem_lsp.facts.data_flow import DataFlow
 from smem_lsp.ir.nodes import Access, walk
 from smem_lsp.terms.intervals import INFINITE
+from smem_lsp.terms.language import Const, Level, Term
 
 FOLDER = Path(__file__).parent
 _HEADING = re.compile(r"^#+ (.+)$", re.M)

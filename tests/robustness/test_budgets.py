@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.facts.attempts import Attempts, Limits
 from smem_lsp.facts.stopped import Why
 from smem_lsp.rules.model import Severity
@@ -151,7 +151,7 @@ def test_a_stale_run_is_no_failure_of_a_pass() -> None:
 # ---- a check -----------------------------------------------------------------------------------------------
 
 
-def told(report: Report) -> list[str]:
+def told(report: FileReport) -> list[str]:
     return [each.message for each in report.findings if each.code == "SMEM004"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.facts.attempts import LIMITS, Limits
 from smem_lsp.rules.model import Rule
 from smem_lsp.rules.registry import RULES
@@ -20,7 +20,7 @@ def example(rule: Rule, heading: str = "Example") -> str:
     return block
 
 
-def checked_example(rule: Rule, config: Config | None = None) -> Report:
+def checked_example(rule: Rule, config: Config | None = None) -> FileReport:
     """No example is so long that a part of its analysis is stopped: there the limits are lower."""
     limits = Limits(reading_units=0) if rule.code == "SMEM004" else LIMITS
     return check(example(rule), config=config or asked(rule), limits=limits)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 
 HEAD = "#include <utility>\n"
 BEGINS = """\
@@ -31,15 +31,15 @@ STEP = "out[t] = t >= d ? in[t] + in[t - d] : in[t];"
 BY_HAND = "float* other = in; in = out; out = other;"
 
 
-def kernel(body: str, above: str = "") -> Report:
+def kernel(body: str, above: str = "") -> FileReport:
     return check(HEAD + above + BEGINS + body + ENDS)
 
 
-def scan(*, step: str = STEP, barrier: str = BARRIER, swap: str = BY_HAND, above: str = "") -> Report:
+def scan(*, step: str = STEP, barrier: str = BARRIER, swap: str = BY_HAND, above: str = "") -> FileReport:
     return kernel(SCAN.replace("STEP", step).replace("BARRIER", barrier).replace("SWAP", swap), above)
 
 
-def verdict(report: Report) -> str:
+def verdict(report: FileReport) -> str:
     (one,) = report.kernels
     assert one.verdict is not None
     return one.verdict.kind.value

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from rules.race_texts import Headers
 
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 
 # What a generator's headers are made of: instructions by PTX, packs, classes, `if constexpr`, reductions.
 TILES = r"""
@@ -141,7 +141,7 @@ void launch(const uint4* K, const uint4* V, float* O, int* flag, float* other) {
 NEEDLESS = ["before K", "before V", "before O"]
 
 
-def checked(kernel: str, header: str) -> Report:
+def checked(kernel: str, header: str) -> FileReport:
     return check(kernel, path="k.cu", reader=Headers({"tiles.h": header}))
 
 

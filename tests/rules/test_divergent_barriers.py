@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from carets import expect
 
-from smem_lsp.engine import Report, apply, check
+from smem_lsp.engine import FileReport, apply, check
 from smem_lsp.fixes.model import Fix, Safety
 from smem_lsp.rules.model import Finding, Severity
 
@@ -23,7 +23,7 @@ def kernel(body: str, *, head: str = "", launch: str = "") -> str:
     return text
 
 
-def findings(found: Report) -> list[Finding]:
+def findings(found: FileReport) -> list[Finding]:
     return [finding for finding in found.findings if finding.code == "SMEM203"]
 
 

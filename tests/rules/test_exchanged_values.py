@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 
 KERNEL = """\
 #include <cooperative_groups.h>
@@ -34,7 +34,7 @@ EXCHANGES = (
 )
 
 
-def checked(found: str, order: str = "", size: int = 32) -> Report:
+def checked(found: str, order: str = "", size: int = 32) -> FileReport:
     return check(KERNEL.format(found=found, order=order, size=size))
 
 

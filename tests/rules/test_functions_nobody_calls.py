@@ -9,7 +9,7 @@ import pytest
 from carets import codes, expect
 
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.rules.model import Severity
 from smem_lsp.source import FileReader
 
@@ -41,7 +41,7 @@ class Project(FileReader):
         return self.mains
 
 
-def told(report: Report) -> list[str]:
+def told(report: FileReport) -> list[str]:
     return codes(report, among=RACES)
 
 

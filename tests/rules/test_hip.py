@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from carets import expect
 
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.rules.registry import RULES
 from smem_lsp.targets.dialects import HIP
 
 HEAD = "#include <hip/hip_runtime.h>\n"
 
 
-def silent(text: str) -> Report:
+def silent(text: str) -> FileReport:
     """Nothing is told of ``text`` as HIP, although there is something to tell of it as CUDA."""
     found = expect(HEAD + text)
     assert all(facts.kernel.dialect is HIP for facts in found.facts)

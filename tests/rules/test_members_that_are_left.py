@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 from smem_lsp.rules.model import Severity
 
 TEXT = """\
@@ -28,7 +28,7 @@ void host(const float* in, float* o, int m, Params p) { k<<<1, 256>>>(in, o, m, 
 """
 
 
-def judged(read: str) -> Report:
+def judged(read: str) -> FileReport:
     return check(TEXT.replace("READ", read))
 
 

@@ -8,7 +8,7 @@ from carets import codes
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.config import Config
 from smem_lsp.engine import check
-from smem_lsp.engine.check import Report
+from smem_lsp.engine.check import FileReport
 from smem_lsp.rules.kernel_verdict import kernel_verdict
 
 ASKED = Config(select=("SMEM201", "SMEM202", "SMEM205", "SMEM210"))
@@ -28,7 +28,7 @@ void host(float* p, Outside table) { k<<<1, 256>>>(p, p, table, 3); }
 """
 
 
-def report(between: str, prelude: str = "") -> Report:
+def report(between: str, prelude: str = "") -> FileReport:
     return check(KERNEL.replace("BETWEEN", between).replace("PRELUDE", prelude), config=ASKED)
 
 

@@ -8,7 +8,7 @@ from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
 from smem_lsp.rules.kernel_verdict import kernel_verdict
 from smem_lsp.rules.model import Severity
-from smem_lsp.unit.instances import Binding
+from smem_lsp.unit.instances import InstanceArguments
 from tests.causes import unknown
 
 HEADER = """\
@@ -87,7 +87,7 @@ def test_a_parameter_of_a_class_template_is_copied() -> None:
 
 
 def test_an_instance_that_is_made_is_no_other_than_one_that_is_not() -> None:
-    assert Binding((), "8") != Binding((), "8", made=False)
+    assert InstanceArguments((), "8") != InstanceArguments((), "8", made=False)
 
 
 OPEN = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smem_lsp.semantics.attributes import Problem, problem_of
+from smem_lsp.semantics.attributes import AttributeProblem, problem_of
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ from smem_lsp.semantics.attributes import Problem, problem_of
 )
 def test_the_first_problem_is_told(text: str, line: int, what: str) -> None:
     found = problem_of(text)
-    assert isinstance(found, Problem)
+    assert isinstance(found, AttributeProblem)
     assert found.line == line
     assert found.what.startswith(what)
 

@@ -14,7 +14,7 @@ from smem_lsp.semantics.collect import collect, inside
 from smem_lsp.semantics.cub_storage import STORAGES, classes
 from smem_lsp.semantics.declarations import (
     ClassDecl,
-    Declarations,
+    DeclaredNames,
     EnumDecl,
     Enumerator,
     FunctionDecl,
@@ -40,7 +40,7 @@ def _declared(text: str) -> list[tuple[tuple[str, ...], str]]:
     tokens = lex(text)
     names = symbols.Names()
     symbols.collect(tokens.kinds, tokens.texts, names)
-    found = Declarations()
+    found = DeclaredNames()
     source = Source(tokens.kinds, tokens.texts, match_brackets(tokens.kinds), names.symbols())
     collect(source, 0, len(tokens.kinds), found)
     assert not any(level.odd for level in found.levels())

@@ -7,7 +7,8 @@ from harness import kernel_facts
 
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Access, Buffer, Kernel, Loop, walk
-from smem_lsp.ir.values import Const, Op, Operator, Thread
+from smem_lsp.ir.values import Const, Op, Thread
+from smem_lsp.terms.operators import Operator
 from tests.causes import why_fixed
 
 

@@ -109,7 +109,7 @@ def test_a_plan_with_one_more_wait_is_offered_once() -> None:
         assert applied(RING, resolved(client, action)["edit"]).count("__pipeline_wait_prior(0);") == 1
 
 
-def in_turn(*buffers: str) -> str:
+def in_iteration(*buffers: str) -> str:
     """A kernel that uses each of its buffers before the next one."""
     lines = [f"  __shared__ float {name};" for name in buffers]
     for name in (buffer.partition("[")[0] for buffer in buffers):
@@ -124,7 +124,7 @@ def in_turn(*buffers: str) -> str:
     return head + "\n".join(lines) + "\n" + tail
 
 
-FOUR = in_turn("a[256]", "b[256]", "c[512]", "d[256]")
+FOUR = in_iteration("a[256]", "b[256]", "c[512]", "d[256]")
 
 
 def merges_at(text: str, start: tuple[int, int], end: tuple[int, int] | None = None) -> list[dict[str, Any]]:
@@ -242,7 +242,7 @@ void run(float* p) { k<<<1, 256>>>(p, p); }
 
 
 def test_a_menu_has_few_of_them() -> None:
-    many = in_turn(*(f"b{number}[{256 + 32 * number}]" for number in range(12)))
+    many = in_iteration(*(f"b{number}[{256 + 32 * number}]" for number in range(12)))
     whole, *parts = merges_at(many, place(many, "b11["))
     assert whole["title"].startswith("Merge b0 + b1 + b2 + ") and " more: −" in whole["title"]
     assert len(whole["title"]) <= 60

@@ -15,7 +15,7 @@ from server.samples import MERGEABLE
 from smem_lsp.engine.cache import ANALYSES
 from smem_lsp.environment import DiskReader
 from smem_lsp.server.analyses import Analyses
-from smem_lsp.server.analysis import Analysis, Analyst, Snapshot
+from smem_lsp.server.analysis import Analysis, AnalysisInput, Analyst
 from smem_lsp.server.client_settings import ClientSettings
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.job_queue import MOST_REQUESTS, JobQueue
@@ -24,19 +24,19 @@ from smem_lsp.server.scheduler import (
     MOST_CONTINUED,
     SHORTEST_PAUSE,
     AnalysisRun,
-    Answer,
     Changed,
     Closed,
+    DocumentTouched,
     Elapsed,
     Ended,
     Fail,
     Publish,
+    ReadyAnswer,
     ScheduleAction,
     ScheduleEvent,
     Scheduler,
     Start,
     Supersede,
-    Touched,
     Withdraw,
     pause,
 )
@@ -45,8 +45,8 @@ from smem_lsp.server.turns import AT_ONCE, LONGEST_SLICE, SLICE, STARVED, Turn
 from smem_lsp.source import OutOfBudget, Superseded, checkpoint
 
 
-def snapshot(text: str) -> Snapshot:
-    return Snapshot(
+def snapshot(text: str) -> AnalysisInput:
+    return AnalysisInput(
         "file:///k.cu", 1, 1, 1, text, "cuda", "/k.cu", None, ClientSettings(), DiskReader(), ConfigFiles()
     )
 
@@ -181,7 +181,7 @@ def test_whoever_waits_for_this_text_is_told_when_it_changes() -> None:
     bench.step(Ended(bench.started[-1]))
     assert bench.scheduler.pending("u")
     bench.finish()
-    assert bench.told[-1] == Answer("u") and not bench.scheduler.pending("u")
+    assert bench.told[-1] == ReadyAnswer("u") and not bench.scheduler.pending("u")
     assert bench.scheduler.current("u") == 3
 
 
@@ -213,7 +213,7 @@ def test_a_failure_is_an_answer() -> None:
     bench = Bench()
     bench.changed("u")
     bench.finish(RuntimeError("boom"))
-    assert bench.told[1:] == [Fail("u"), Answer("u")]
+    assert bench.told[1:] == [Fail("u"), ReadyAnswer("u")]
     assert not bench.scheduler.pending("u") and bench.scheduler.current("u") is None
 
 
@@ -222,7 +222,7 @@ def test_closing_answers_everybody_and_the_last_touched_comes_first() -> None:
     for uri in ("a", "b", "c"):
         bench.changed(uri)
     bench.step(Closed("b"))
-    assert bench.told[-1] == Answer("b") and not bench.scheduler.pending("b")
+    assert bench.told[-1] == ReadyAnswer("b") and not bench.scheduler.pending("b")
     bench.finish()
     assert bench.order() == ["a", "c"]
 
@@ -236,10 +236,10 @@ def test_a_run_makes_room_for_the_document_touched_later_and_is_not_lost() -> No
     bench.gives_way()
     assert bench.order() == ["hostile", "b"]
     bench.finish()
-    assert bench.order() == ["hostile", "b", "hostile"] and Answer("hostile") not in bench.told
+    assert bench.order() == ["hostile", "b", "hostile"] and ReadyAnswer("hostile") not in bench.told
     bench.finish()
     assert bench.published() == [("b", 2), ("hostile", 1)]
-    assert Answer("hostile") in bench.told and Fail("hostile") not in bench.told
+    assert ReadyAnswer("hostile") in bench.told and Fail("hostile") not in bench.told
 
 
 def test_a_run_that_is_about_to_end_is_left_alone() -> None:
@@ -302,7 +302,7 @@ def test_who_is_asked_about_comes_first() -> None:
     bench = Bench()
     for uri in ("a", "b", "c"):
         bench.changed(uri)
-    bench.step(Touched("b"))
+    bench.step(DocumentTouched("b"))
     bench.passes(SLICE + 0.01)
     bench.gives_way()
     assert bench.order() == ["a", "b"]
@@ -331,7 +331,7 @@ def test_other_settings_keep_the_order() -> None:
     for uri in ("a", "b", "c"):
         bench.changed(uri)
         bench.finish()
-    bench.step(Touched("b"))
+    bench.step(DocumentTouched("b"))
     for uri in ("b", "a", "c"):
         bench.changed(uri, same_text=True, at_once=uri == "c")
     bench.passes(0.05)

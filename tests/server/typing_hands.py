@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from smem_lsp.environment import DiskReader
 from smem_lsp.rules.model import Finding
-from smem_lsp.server.analysis import Analyst, Snapshot
+from smem_lsp.server.analysis import AnalysisInput, Analyst
 from smem_lsp.server.client_settings import ClientSettings
 from smem_lsp.server.config_files import ConfigFiles
 from smem_lsp.server.documents import Change, Documents
@@ -67,7 +67,7 @@ class Screen:
 
     def _analyse(self) -> None:
         document = self._document
-        snapshot = Snapshot(
+        snapshot = AnalysisInput(
             URI,
             document.edition,
             document.edition,

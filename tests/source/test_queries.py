@@ -9,7 +9,7 @@ from weakref import WeakSet
 import pytest
 
 from smem_lsp.source import OutOfBudget
-from smem_lsp.source.queries import KEPT, PROCESS, Kept, Query, Store, remembered
+from smem_lsp.source.queries import KEPT, PROCESS, MemoryBudget, Query, Store, remembered
 
 
 def test_an_answer_is_worked_out_once() -> None:
@@ -34,7 +34,7 @@ def test_what_was_asked_for_last_stays() -> None:
 
 
 @pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> Kept:
+def kept(monkeypatch: pytest.MonkeyPatch) -> MemoryBudget:
     """The budget of this process, of 100 bytes and of nothing that other tests have left."""
     monkeypatch.setattr(KEPT, "_tables", WeakSet())
     monkeypatch.setattr(KEPT, "most", 100)
@@ -42,7 +42,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> Kept:
     return KEPT
 
 
-def test_weighed_answers_of_all_queries_share_one_budget(kept: Kept) -> None:
+def test_weighed_answers_of_all_queries_share_one_budget(kept: MemoryBudget) -> None:
     heavy, light = Query[str, int]("heavy", each=10), Query[str, int]("light", each=1)
     one, other = Store(), Store()
     heavy.keep(one, "a", 1, 4)
@@ -56,7 +56,7 @@ def test_weighed_answers_of_all_queries_share_one_budget(kept: Kept) -> None:
     assert (heavy.find(other, "c"), light.find(one, "d")) == (3, 4)
 
 
-def test_what_the_work_at_hand_uses_stays_up_to_twice_the_budget(kept: Kept) -> None:
+def test_what_the_work_at_hand_uses_stays_up_to_twice_the_budget(kept: MemoryBudget) -> None:
     query, store = Query[int, int]("used", each=1), Store()
     for n in range(3):
         query.keep(store, n, n, 60)
@@ -72,7 +72,7 @@ def test_what_the_work_at_hand_uses_stays_up_to_twice_the_budget(kept: Kept) -> 
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_what_is_made_of_others_goes_before_them(whole: bool, kept: Kept) -> None:
+def test_what_is_made_of_others_goes_before_them(whole: bool, kept: MemoryBudget) -> None:
     parts = Query[str, int]("tokens", each=1)
     made = Query[str, int]("unit", each=1, whole=whole)
     store = Store()
@@ -84,7 +84,7 @@ def test_what_is_made_of_others_goes_before_them(whole: bool, kept: Kept) -> Non
     assert (parts.find(store, "a"), made.find(store, "of a")) == ((1, None) if whole else (None, 2))
 
 
-def test_at_rest_the_last_work_keeps_no_more_than_the_budget(kept: Kept) -> None:
+def test_at_rest_the_last_work_keeps_no_more_than_the_budget(kept: MemoryBudget) -> None:
     query, store = Query[int, int]("used", each=1), Store()
     for n in range(3):
         query.keep(store, n, n, 50)
@@ -94,7 +94,7 @@ def test_at_rest_the_last_work_keeps_no_more_than_the_budget(kept: Kept) -> None
     assert kept.bytes == 100 and query.find(store, 0) is None
 
 
-def test_a_store_that_is_gone_weighs_nothing(kept: Kept) -> None:
+def test_a_store_that_is_gone_weighs_nothing(kept: MemoryBudget) -> None:
     query, store = Query[int, int]("in a store", each=1), Store()
     before = kept.bytes
     query.keep(store, 1, 1, 60)

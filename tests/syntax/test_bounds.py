@@ -18,7 +18,7 @@ def joined_tokens(text: str, monkeypatch: pytest.MonkeyPatch) -> int:
     made = 0
     original = blocks._block
 
-    def counting(text: str, tokens: lexer.Tokens, *rest: object) -> blocks.Block:
+    def counting(text: str, tokens: lexer.Tokens, *rest: object) -> blocks.SourceBlock:
         nonlocal made
         made += len(tokens)
         return original(text, tokens, *rest)  # type: ignore[arg-type]
@@ -80,7 +80,7 @@ def test_an_open_parenthesis_joins_few_regions() -> None:
 
 
 def test_few_versions_of_a_table_are_kept() -> None:
-    first = preprocessed_regions.Version()
+    first = preprocessed_regions.MacroVersion()
     last = [first.after(((f"N{i}", None),)) for i in range(1_000)][-1]
     assert first.after((("N999", None),)) is last
     assert len(first._following) <= preprocessed_regions._FOLLOWING

@@ -100,7 +100,7 @@ def read(larks: Lark, start: str, marks: Sequence[GrammarToken]) -> str:
 @pytest.mark.parametrize("kinds", [["NAME", "NAME"], ["LP"], ["NAME", "SIGN"], ["RP"], []])
 def test_marks_that_do_not_fit_are_refused_as_lark_refuses_them(kinds: list[str], larks: Lark) -> None:
     marks = marks_of(kinds)
-    with pytest.raises(grammar.Refused):
+    with pytest.raises(grammar.GrammarRefused):
         grammar.parse("expression", marks)
     with pytest.raises(UnexpectedInput):
         read(larks, "expression", marks)
@@ -123,7 +123,7 @@ def test_one_that_is_fed_mark_by_mark_takes_what_lark_takes(length: int, larks: 
     kinds = {*WHOLE, "$END", "RP", "WHILE", "DO", "CATCH", "COLON"}
     assert {kind for kind in kinds if parser.accepts(kind)} == other.accepts() & kinds
     for kind in kinds - other.accepts():
-        with pytest.raises(grammar.Refused):
+        with pytest.raises(grammar.GrammarRefused):
             grammar.parse("statements", marks_of([*WHOLE[:length], kind]))
 
 
@@ -132,7 +132,7 @@ def test_one_that_is_fed_goes_on_after_a_mark_that_it_refuses() -> None:
     *most, last = marks_of(["IF", "COND", "SEMI", "$END"])
     for mark in most[:2]:
         parser.feed(mark)
-    with pytest.raises(grammar.Refused):
+    with pytest.raises(grammar.GrammarRefused):
         parser.feed(last)
     parser.feed(most[2])
     assert repr(parser.feed(last)) == repr(grammar.parse("statements", most))

@@ -16,7 +16,7 @@ from fixes.two_buffers import TWO_BUFFERS_MERGED
 from test_kernels import FOLDER
 from turns import share
 
-from smem_lsp.engine import Report, apply, check
+from smem_lsp.engine import FileReport, apply, check
 from smem_lsp.source import Span
 
 FULL = os.environ.get("SMEM_FULL") == "1"
@@ -63,7 +63,7 @@ def judge(text: str) -> None:
                 apply(text, fix)
 
 
-def spans(report: Report) -> Iterator[Span]:
+def spans(report: FileReport) -> Iterator[Span]:
     for finding in report.findings:
         yield finding.span
         yield from (note.span for note in finding.related)

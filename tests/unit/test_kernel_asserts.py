@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.engine import check
-from smem_lsp.ir.author_facts import Stated
+from smem_lsp.ir.author_facts import Annotations
 
 KERNEL = """\
 #define N 256
@@ -20,7 +20,7 @@ template __global__ void k<32>(float*);
 """
 
 
-def stated(body: str) -> Stated:
+def stated(body: str) -> Annotations:
     return check(KERNEL.format(body=body)).kernels[0].kernel.stated
 
 

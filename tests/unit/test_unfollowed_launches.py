@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from smem_lsp.engine import check
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.rules.kernel_verdict import VerdictKind
 from smem_lsp.rules.model import Severity
 
@@ -879,11 +879,11 @@ int main(int c, char** v) { C x = parse(c, v); int* o = 0; k<<<1, x.n>>>(o); }
 }
 
 
-def checked(kernel: str, host: str) -> Report:
+def checked(kernel: str, host: str) -> FileReport:
     return check(f"{kernel}{host}\n")
 
 
-def races_told(report: Report) -> list[str]:
+def races_told(report: FileReport) -> list[str]:
     return [
         each.code
         for each in report.findings

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.values.terms import Op, Term
 from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
 from smem_lsp.ir.nodes import Access, Branch, Jump, JumpKind, Loop, Node, Seq
 from smem_lsp.source import checkpoint, record
+from smem_lsp.terms.language import Op, Term
 
 
 @record
@@ -31,7 +31,7 @@ Path = tuple[Step, ...]
 
 
 @record
-class Located:
+class LocatedAccess:
     """``looped``: in a loop that may run more than once."""
 
     access: Access
@@ -39,7 +39,7 @@ class Located:
     looped: bool
 
 
-def located(body: Seq, values: ValueFacts) -> Iterator[Located]:
+def located(body: Seq, values: ValueFacts) -> Iterator[LocatedAccess]:
     """The accesses of a kernel, in order."""
     yield from _Paths(values).walk(body, (), looped=False)
 
@@ -59,11 +59,11 @@ class _Paths:
         self.values = values
         self.known: dict[int, list[tuple[JumpKind, Left]]] = {}  # branch or loop -> jumps below it
 
-    def walk(self, seq: Seq, path: Path, *, looped: bool) -> Iterator[Located]:
+    def walk(self, seq: Seq, path: Path, *, looped: bool) -> Iterator[LocatedAccess]:
         for node in seq:
             checkpoint()
             if isinstance(node, Access):
-                yield Located(node, path, looped)
+                yield LocatedAccess(node, path, looped)
             elif isinstance(node, Branch):
                 condition = self.values.conditions[node.point]
                 for arm, taken in ((node.then, True), (node.otherwise, False)):

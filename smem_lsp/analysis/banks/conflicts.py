@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from smem_lsp.analysis.banks.active_lanes import Located, located
-from smem_lsp.analysis.banks.lane_addresses import Asked, Pattern, Warps
+from smem_lsp.analysis.banks.active_lanes import LocatedAccess, located
+from smem_lsp.analysis.banks.lane_addresses import LanePatterns, Pattern, Warps
 from smem_lsp.analysis.banks.padding_and_swizzle import LayoutChange, Use, layout_changes
 from smem_lsp.analysis.banks.wavefronts import (
     WIDTHS,
@@ -22,13 +22,13 @@ from smem_lsp.analysis.banks.wavefronts import (
 )
 from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
-from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Dims, Kernel, Tile
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import remembered
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import BANK_WIDTH, WARP_SIZE
+from smem_lsp.terms.language import Term
 
 WORTH_SAYING = 4  # times the wavefronts that the lanes need
 _MAX_ACCESSES = 2_000  # of a kernel; beyond, nothing is reported
@@ -92,7 +92,7 @@ def bank_conflicts(
     warps = Warps(values, levels, None if shape is None else shape.dims) if known else None
     if warps is None and not any(place.access.tile is not None for place in places):
         return ()
-    return tuple(_Search(kernel, values, warps, places, excess).run())
+    return tuple(_ConflictSearch(kernel, values, warps, places, excess).run())
 
 
 def _warps_known(kernel: Kernel, values: ValueFacts, shape: BlockShape | None) -> bool:
@@ -117,23 +117,23 @@ def _covers(dims: Dims, axes: str) -> bool:
 _Kin = tuple[int, int, int, bool, bool]  # buffer, width, rows of matrices, does it read, does it write
 
 
-class _Search:
+class _ConflictSearch:
     def __init__(
         self,
         kernel: Kernel,
         values: ValueFacts,
         warps: Warps | None,
-        places: Sequence[Located],
+        places: Sequence[LocatedAccess],
         excess: float,
     ) -> None:
         self.kernel = kernel
         self.excess = excess
         self.warps = warps
         self.uses = [self._use(place, values) for place in places]
-        self.asked: Mapping[int, Asked | None] = {}
+        self.asked: Mapping[int, LanePatterns | None] = {}
         self.beside = self._neighbours()
 
-    def _use(self, place: Located, values: ValueFacts) -> Use:
+    def _use(self, place: LocatedAccess, values: ValueFacts) -> Use:
         access = place.access
         buffer = self.kernel.buffers[access.buffer]
         width = access.width if access.width is not None else buffer.element_bytes
@@ -182,7 +182,7 @@ class _Search:
             at_least=True,
         )
 
-    def _judged(self, use: Use, offset: Term, asked: Asked, warps: Warps) -> BankConflict | None:
+    def _judged(self, use: Use, offset: Term, asked: LanePatterns, warps: Warps) -> BankConflict | None:
         checkpoint()
         written = _cost(asked.patterns, asked.shared_step, use.width, use.rows)
         if written.excess < self.excess:
@@ -219,7 +219,7 @@ class _Search:
                 found[_kin(use)].append(use)
         return found
 
-    def _vectors(self, use: Use, offset: Term, asked: Asked, warps: Warps) -> Iterator[_Totals]:
+    def _vectors(self, use: Use, offset: Term, asked: LanePatterns, warps: Warps) -> Iterator[_Totals]:
         """The cost with each vector access that the access may become a part of."""
         beside = self._beside(use, offset, asked, warps)
         anywhere = set[int]().union(*beside.values())
@@ -242,7 +242,9 @@ class _Search:
                     rest = _cost(plain, asked.shared_step, use.width, 0)
                     yield _Totals(together.wavefronts + rest.wavefronts, together.least + rest.least)
 
-    def _beside(self, use: Use, offset: Term, asked: Asked, warps: Warps) -> Mapping[Pattern, set[int]]:
+    def _beside(
+        self, use: Use, offset: Term, asked: LanePatterns, warps: Warps
+    ) -> Mapping[Pattern, set[int]]:
         """Byte distances to accessed neighbours, in the same statements or in other iterations, per pattern of lane
         distances: neighbours in one iteration may not be neighbours in the next."""
         near: dict[Pattern, set[int]] = {distances: set() for _, distances in asked.starts}
@@ -286,7 +288,7 @@ def _aligned(pattern: Pattern, width: int, *, exact: bool) -> bool:
     return not any((offset - (0 if exact else active[0])) % width for offset in active)
 
 
-def _total(asked: Asked, width: int, rows: int) -> tuple[int, int]:
+def _total(asked: LanePatterns, width: int, rows: int) -> tuple[int, int]:
     found = _cost(asked.patterns, asked.shared_step, width, rows)
     return found.wavefronts, found.least
 

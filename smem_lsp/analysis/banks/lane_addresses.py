@@ -15,14 +15,14 @@ from dataclasses import field
 from smem_lsp.analysis.banks.active_lanes import Guard, Path, Step
 from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.affine import Affine, Forms
-from smem_lsp.analysis.values.evaluate import Evaluator, iterations
+from smem_lsp.analysis.values.evaluate import Evaluator, iterations_within
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Level, LoopVar, Op, Sym, Term
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence, ValueFacts
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.terms.language import Level, LoopVar, Op, Sym, Term
 
 _MAX_ITERATIONS = 64  # of all loops around an access together
 _MAX_EVALUATED = 1 << 15  # threads times iterations, for one access
@@ -33,12 +33,12 @@ Pattern = tuple[int | None, ...]  # byte offset of each of 32 lanes
 Start = tuple[int, Pattern]  # number of the warp, distances from its first active lane
 
 
-class _Unknown(Exception):
+class _UnknownLanes(Exception):
     """An index or a guard depends on something unknown."""
 
 
 @record
-class Asked:
+class LanePatterns:
     """``patterns``: offsets of the lanes -> how often, over the warps of the block and the followed iterations; the
     first active lane is within the first 16 bytes. ``starts``: a warp and the distances of its lanes from the first
     active one -> offsets of that lane in the iterations, for one warp of each. ``shared_step``: the dropped shared
@@ -83,7 +83,7 @@ class Warps:
 
     def asked(
         self, offset: Term, path: Path, *, unguarded: bool = False, lanes: int = WARP_SIZE
-    ) -> Asked | None:
+    ) -> LanePatterns | None:
         """The requests of the lanes in an access at ``offset`` bytes; None: unknown. ``unguarded``: as if all lanes
         were active; ``lanes``: how many of a warp give an address."""
         if unguarded:
@@ -97,7 +97,7 @@ class Warps:
                 if needed == followed:
                     return self._asked(found, path, followed, unguarded, lanes)
                 followed = needed
-        except _Unknown:
+        except _UnknownLanes:
             return None
 
     # ---- offsets ---------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class Warps:
             if atom is None or (self._shared(atom) and not (self._jumps(atom, followed) and not symbols)):
                 self._drop(out, n, symbols, atom)
             elif symbols:
-                raise _Unknown  # a pitch that is not known
+                raise _UnknownLanes  # a pitch that is not known
             elif isinstance(atom, LoopVar) and atom.loop not in followed:
                 start = self._start(out, n, atom)
                 form = self.forms.linear(start)
@@ -165,7 +165,7 @@ class Warps:
         """The start of a variable whose loop is not followed: the loop advances all lanes alike."""
         moves = self.moves.get(atom)
         if moves is None or moves.kind != "affine" or moves.by is None or not self._shared(moves.by):
-            raise _Unknown
+            raise _UnknownLanes
         step = self._constant(moves.by)
         out.shared_step = math.gcd(out.shared_step, n if step is None else n * step)
         if step is not None:
@@ -190,10 +190,12 @@ class Warps:
 
     # ---- lanes -----------------------------------------------------------------------------------------------------
 
-    def _asked(self, found: _Sum, path: Path, followed: frozenset[int], unguarded: bool, most: int) -> Asked:
+    def _asked(
+        self, found: _Sum, path: Path, followed: frozenset[int], unguarded: bool, most: int
+    ) -> LanePatterns:
         counts: Counter[Pattern] = Counter()
         starts: defaultdict[Start, set[int]] = defaultdict(set)
-        for active in self._turns(path, followed, unguarded):
+        for active in self._iterations(path, followed, unguarded):
             checkpoint()
             self._spend(active)
             warps = self._offsets(found, active, most)
@@ -203,9 +205,9 @@ class Warps:
                 if warp == min(warps):
                     starts[warp, _from(lanes, first)].add(first)
         known = {start: frozenset(offsets) for start, offsets in starts.items()}
-        return Asked(dict(counts), known, found.shared_step, tuple(found.steps), found.folds)
+        return LanePatterns(dict(counts), known, found.shared_step, tuple(found.steps), found.folds)
 
-    def _turns(self, path: Path, followed: frozenset[int], unguarded: bool) -> Sequence[Evaluator]:
+    def _iterations(self, path: Path, followed: frozenset[int], unguarded: bool) -> Sequence[Evaluator]:
         """The threads that reach the end of ``path``, in each iteration; cached for the next access there."""
         asked = path, followed, unguarded
         if self._last is None or self._last[0] != asked:
@@ -216,16 +218,16 @@ class Warps:
             for active in self._active(path, 0, self.threads, followed, unguarded):
                 found.append(active)
                 if len(found) > most:
-                    raise _Unknown
+                    raise _UnknownLanes
             self._last = asked, found
         if self._last[1] is None:
-            raise _Unknown
+            raise _UnknownLanes
         return self._last[1]
 
     def _spend(self, threads: Evaluator) -> None:
         self.left -= len(threads.threads)
         if self.left < 0:
-            raise _Unknown
+            raise _UnknownLanes
 
     def _offsets(self, found: _Sum, active: Evaluator, most: int) -> dict[int, list[int | None]]:
         """The offsets of the 32 lanes of each warp; None from lane ``most`` on."""
@@ -243,7 +245,7 @@ class Warps:
     def _values(self, term: Term, active: Evaluator) -> list[int]:
         values = active.values(term) if self._sizes_known(term) else None
         if values is None:
-            raise _Unknown
+            raise _UnknownLanes
         return values
 
     def _active(
@@ -256,10 +258,10 @@ class Warps:
             at += 1
             if isinstance(step, LoopFacts) and step.point in followed:
                 if step.trips is not None and step.trips > _MAX_ITERATIONS:
-                    raise _Unknown
-                for inside in iterations(step, threads, _MAX_ITERATIONS):
+                    raise _UnknownLanes
+                for inside in iterations_within(step, threads, _MAX_ITERATIONS):
                     if inside is None:
-                        raise _Unknown
+                        raise _UnknownLanes
                     self._spend(inside)
                     yield from self._active(path, at, inside, followed, unguarded)
                 return
@@ -276,25 +278,25 @@ class Warps:
             return self._tested(step, threads)
         if isinstance(step, LoopFacts):
             if not all(map(self._alike, step.exits)):
-                raise _Unknown
+                raise _UnknownLanes
             return None if step.min_trip else self._tested(Guard(step.first, True), threads)
         if all(self._alike(guard.condition) for guard in step.guards):
             return None
         if step.again:
-            raise _Unknown
+            raise _UnknownLanes
         left = [True] * len(threads.threads)
         for guard in step.guards:
             checkpoint()
             known = self._known(guard, threads)
             if known is None:
-                raise _Unknown
+                raise _UnknownLanes
             left = [a and b for a, b in zip(left, known)]
         return [not each for each in left]
 
     def _tested(self, guard: Guard, threads: Evaluator) -> list[bool] | None:
         known = self._known(guard, threads)
         if known is None and not self._alike(guard.condition):
-            raise _Unknown
+            raise _UnknownLanes
         return known
 
     def _known(self, guard: Guard, threads: Evaluator) -> list[bool] | None:

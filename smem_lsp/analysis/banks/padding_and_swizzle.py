@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from smem_lsp.analysis.banks.active_lanes import Located
-from smem_lsp.analysis.banks.lane_addresses import Asked, Warps
+from smem_lsp.analysis.banks.active_lanes import LocatedAccess
+from smem_lsp.analysis.banks.lane_addresses import LanePatterns, Warps
 from smem_lsp.analysis.banks.rows import row_and_byte
 from smem_lsp.analysis.banks.wavefronts import tile_wavefronts
-from smem_lsp.analysis.values.terms import Const, Term
 from smem_lsp.ir.nodes import AccessKind, AddressSpace, Buffer, Kernel, Tile
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import BANK_WIDTH, BANKS, STATIC_LIMIT, WARP_SIZE
+from smem_lsp.terms.language import Const, Term
 
 _PADS = (1, 2, 4, 8)  # in words, or in elements that are larger than a word
 _TILE = 16  # bytes: the pitch of a matrix that a warp moves is a multiple of it
@@ -26,7 +26,7 @@ class Use:
     """An access with its first byte (None: unknown) and the ``width`` in bytes that each lane moves. ``rows``: of the
     matrices that a warp moves together."""
 
-    place: Located
+    place: LocatedAccess
     offset: Term | None
     width: int
     indices: tuple[Term, ...] | None
@@ -64,7 +64,9 @@ class LayoutChange:
 
 
 Count = tuple[int, int]  # (wavefronts, least) of all instructions
-Counter = Callable[[Asked, int, int], Count]  # of lanes with so many bytes, of matrices of so many rows
+Counter = Callable[
+    [LanePatterns, int, int], Count
+]  # of lanes with so many bytes, of matrices of so many rows
 
 
 def layout_changes(
@@ -187,6 +189,6 @@ class _Rows:
             pitch = self.pitch + choice.pad * self.element
         else:
             pitch = self.pitch
-            turn = table.op("%", row, table.const(choice.rows))
-            byte = table.op("^", byte, table.op("*", turn, table.const(choice.unit * self.element)))
+            iteration = table.op("%", row, table.const(choice.rows))
+            byte = table.op("^", byte, table.op("*", iteration, table.const(choice.unit * self.element)))
         return table.op("+", table.op("*", row, table.const(pitch)), byte)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smem_lsp.analysis.banks.active_lanes import Guard, Located, located
+from smem_lsp.analysis.banks.active_lanes import Guard, LocatedAccess, located
 from smem_lsp.analysis.values.affine import Forms
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.symbolic_execution import propagate
-from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Term, Thread
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, Buffer, Kernel
 from smem_lsp.source import record
 from smem_lsp.terms.intervals import Interval
+from smem_lsp.terms.language import Const, LoopVar, Op, Sym, Term, Thread
 
 Spelled = tuple[object, ...]
 
@@ -68,7 +68,7 @@ def in_rows(
             yield access, _in_row(values, forms, buffer, place)
 
 
-def _in_row(values: ValueFacts, forms: Forms, buffer: Buffer, place: Located) -> InRow | None:
+def _in_row(values: ValueFacts, forms: Forms, buffer: Buffer, place: LocatedAccess) -> InRow | None:
     access, length = place.access, row_length(buffer)
     width = access.width if access.width is not None else buffer.element_bytes
     if access.guess or access.part is not None or access.tile is not None or length is None or width is None:
@@ -90,7 +90,7 @@ def _in_row(values: ValueFacts, forms: Forms, buffer: Buffer, place: Located) ->
     return InRow(spelled[0], spelled[1], low >= 0 and high + width <= length)
 
 
-def _under_guards(forms: Forms, index: Term, place: Located) -> Interval:
+def _under_guards(forms: Forms, index: Term, place: LocatedAccess) -> Interval:
     """Bounds of an index where its access runs: ``if (x < 32)`` bounds ``x + 1`` too."""
     low, high = forms.bounds.interval(index)
     for step in place.path:

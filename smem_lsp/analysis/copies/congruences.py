@@ -1,4 +1,4 @@
-"""Values that are known but for a multiple: ``k % 4`` and ``k / 4 & 1`` of a ``k`` that every turn of a loop
+"""Values that are known but for a multiple: ``k % 4`` and ``k / 4 & 1`` of a ``k`` that every iteration of a loop
 changes."""
 
 from __future__ import annotations
@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import lcm
 
-from smem_lsp.ir.values import Const, Op, Operator, Value, Var, operation, parts_of
+from smem_lsp.ir.values import Const, Op, Value, Var, operation, parts_of
 from smem_lsp.terms.congruences import Number, of_two
+from smem_lsp.terms.operators import Operator
 
 _MOST = 64  # the largest modulus that is told apart
 

@@ -9,22 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
-from smem_lsp.ir.values import (
-    Const,
-    Op,
-    Operator,
-    Reading,
-    Sym,
-    Thread,
-    Unknown,
-    Value,
-    Var,
-    parts_of,
-    variables_of,
-)
+from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, parts_of, variables_of
 from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import OPERATORS
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.operators import OperandType, Operator
 from smem_lsp.terms.zones import ZERO, Bounds, Side, Zone, assigned, bound, bounds_of, most_between, zone_of
 
 _MOST = 64  # the largest constant that is told apart
@@ -33,7 +22,7 @@ _ORDERS = frozenset(map(Operator, ("<", "<=", ">", ">=")))
 _COMPARES = _ORDERS | {Operator.EQUAL, Operator.NOT_EQUAL, Operator.MIN, Operator.MAX}
 _CHOOSES = (Operator.MIN, Operator.MAX, Operator.CONDITIONAL)
 _CONVERSES = {Operator.GREATER: Operator.LESS, Operator.GREATER_EQUAL: Operator.LESS_EQUAL}
-_SIGNED = (Reading.INT, Reading.LONG)
+_SIGNED = (OperandType.INT, OperandType.LONG)
 
 
 def lasts(value: Value) -> bool:
@@ -48,7 +37,8 @@ class Differences:
     """``followed``: variables that are compared with what is no constant, and those that they are assigned from;
     ``natural``: those of them that are only read as numbers without a sign, so none is below 0 that nothing else is
     known of; ``open``: variables that may change at any time; ``largest``: no constants beyond are told apart at the
-    beginning of a turn (Behrmann and others, "Lower and Upper Bounds in Zone Based Abstractions of Timed Automata")."""
+    beginning of an iteration (Behrmann and others, "Lower and Upper Bounds in Zone Based Abstractions of Timed
+    Automata")."""
 
     followed: frozenset[int]
     natural: frozenset[int]
@@ -100,8 +90,9 @@ class Differences:
         return (zone_of(found),) if fits else ()
 
     def kept(self, zone: Zone, first: Zone, changed: Collection[int], counters: Collection[int]) -> Zone:
-        """What is kept at the beginning of a turn, one of finitely many. ``first``: what holds at that of the first
-        one; ``changed``: variables that turns change; ``counters``: those of them that they only make larger."""
+        """What is kept at the beginning of an iteration, one of finitely many. ``first``: what holds at that of the
+        first one; ``changed``: variables that iterations change; ``counters``: those of them that they only make
+        larger."""
         known = bounds_of(first)
         bounds: Bounds = {}
         for a, b, n in zone:
@@ -114,12 +105,12 @@ class Differences:
                 bounds[a, b] = max(n, -self.largest)
         return zone_of(bounds)
 
-    def turns(self, zone: Zone, condition: Value, counters: Collection[int]) -> int | None:
-        """How many turns at most a loop makes, each of which makes ``counters`` larger; None: not known."""
+    def iterations(self, zone: Zone, condition: Value, counters: Collection[int]) -> int | None:
+        """How many iterations at most a loop makes, each of which makes ``counters`` larger; None: not known."""
         if not isinstance(condition, Op) or len(condition.args) != 2:
             return None
         if condition.operator is Operator.AND:
-            parts = [self.turns(zone, each, counters) for each in condition.args]
+            parts = [self.iterations(zone, each, counters) for each in condition.args]
         elif condition.operator in _ORDERS:
             operator, one, other = _turned(condition)
             limits = other.args if isinstance(other, Op) and other.operator is Operator.MIN else (other,)
@@ -133,7 +124,7 @@ class Differences:
             return None
         return min((max(each, 0) for each in parts if each is not None), default=None)
 
-    def _read(self, bounds: Bounds, value: Value, reading: Reading) -> Side | None:
+    def _read(self, bounds: Bounds, value: Value, reading: OperandType) -> Side | None:
         """A side of a comparison, if it is read as the number that it is."""
         side = self._side(value, reading.mask is not None)
         if side is None or reading in _SIGNED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from smem_lsp.ir.nodes import Assign, Branch, Jump, JumpKind, Loop, Node, bodies
+from smem_lsp.ir.nodes import Assignment, Branch, Jump, JumpKind, Loop, Node, bodies
 from smem_lsp.ir.values import variables_of
 from smem_lsp.ir.walks import Backward
 
@@ -13,19 +13,19 @@ _NONE: _Live = frozenset()
 
 
 class LiveVariables(Backward[_Live]):
-    """``at_turns``: loop (its point) -> what is live at the beginning of a turn, behind the condition; ``behind``: at
-    its end. ``reads``: the variables that decide what a node does that is no branch, loop or assignment; it is not
-    kept, as it may be a method of who keeps this."""
+    """``at_iterations``: loop (its point) -> what is live at the beginning of an iteration, behind the condition;
+    ``behind``: at its end. ``reads``: the variables that decide what a node does that is no branch, loop or assignment;
+    it is not kept, as it may be a method of who keeps this."""
 
     def __init__(self, nodes: Sequence[Node], reads: Callable[[Node], Iterable[int]]) -> None:
         self._reads = reads
-        self.at_turns: dict[int, _Live] = {}
+        self.at_iterations: dict[int, _Live] = {}
         self.behind: dict[int, _Live] = {}
         self.seq(nodes, _NONE, _NONE, _NONE)
         del self._reads
 
     def step(self, node: Node, live: _Live) -> _Live:
-        if not isinstance(node, Assign):
+        if not isinstance(node, Assignment):
             return live.union(self._reads(node))
         return (live - {node.variable}).union(variables_of(node.value)) if node.variable in live else live
 
@@ -43,9 +43,9 @@ class LiveVariables(Backward[_Live]):
         around = after.union(again)
         while True:
             behind = self.seq(step, around, _NONE, _NONE)
-            turn = self.seq(body, behind, after, behind)
-            if turn <= around:
+            iteration = self.seq(body, behind, after, behind)
+            if iteration <= around:
                 break
-            around |= turn
-        self.at_turns[node.point], self.behind[node.point] = turn, after
-        return (after | turn).union(variables_of(node.condition))
+            around |= iteration
+        self.at_iterations[node.point], self.behind[node.point] = iteration, after
+        return (after | iteration).union(variables_of(node.condition))

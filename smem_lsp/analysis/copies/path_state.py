@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from smem_lsp.ir.copy_events import Groups
-from smem_lsp.ir.nodes import Assign
-from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var, variables_of
+from smem_lsp.ir.nodes import Assignment
+from smem_lsp.ir.values import Const, Op, Unknown, Value, Var, variables_of
 from smem_lsp.source.record import dataclass
 from smem_lsp.terms.congruences import Number
+from smem_lsp.terms.operators import Operator
 from smem_lsp.terms.zones import Zone, within
 
 _OLDEST = 9  # groups: an older one is as old as this
@@ -22,7 +23,7 @@ Numbers = frozenset[tuple[int, Number]]  # of variables
 Decided = frozenset[tuple[Value, bool]]  # conditions
 
 
-class Flight(NamedTuple):
+class CopyInFlight(NamedTuple):
     issue: int  # its point
     by: Groups | Word | None  # what waits for it; None: not known
     age: int = 0  # groups that were committed since, its own included
@@ -38,14 +39,14 @@ class Question(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class CopyPath:
     """``phases``: parity of the phase that the thread waits for next, how often it has arrived in it, and whether that
     expects bytes of copies; ``stages``: pipelines, and how many stages of each are under way, if any; ``numbers`` and
     ``zone``: variables; ``decided``: conditions that hold on it; ``other``: the last four of the other thread."""
 
     phases: frozenset[tuple[Word, int, int, bool]] = frozenset()
     lost: frozenset[int] = frozenset()  # buffers with words that are not followed
-    flights: frozenset[Flight] = frozenset()
+    flights: frozenset[CopyInFlight] = frozenset()
     stages: frozenset[tuple[int, int]] = frozenset()
     numbers: Numbers = frozenset()
     zone: Zone = frozenset()
@@ -56,19 +57,19 @@ class Path:
     def phase(self, word: Word) -> tuple[int, int, bool]:
         return next((each[1:] for each in self.phases if each[0] == word), (0, 0, False))
 
-    def at(self, word: Word, parity: int, arrivals: int = 0, *, expects: bool = False) -> Path:
+    def at(self, word: Word, parity: int, arrivals: int = 0, *, expects: bool = False) -> CopyPath:
         rest = frozenset(each for each in self.phases if each[0] != word)
         return replace(self, phases=rest | {(word, parity, arrivals, expects)})
 
     def under_way(self, pipeline: int) -> int:
         return dict(self.stages).get(pipeline, 0)
 
-    def with_stages(self, pipeline: int, count: int) -> Path:
+    def with_stages(self, pipeline: int, count: int) -> CopyPath:
         rest = frozenset(each for each in self.stages if each[0] != pipeline)
         count = count if count <= _OLDEST else UNCOUNTED
         return replace(self, stages=rest | {(pipeline, count)} if count else rest)
 
-    def committed(self, sequence: Groups) -> Path:
+    def committed(self, sequence: Groups) -> CopyPath:
         """A group more: what is in flight is one older."""
         flights = (
             each._replace(age=min(each.age + 1, _OLDEST)) if each.by == sequence else each
@@ -76,15 +77,15 @@ class Path:
         )
         return replace(self, flights=frozenset(flights))
 
-    def unasked(self, word: Word) -> Path:
+    def unasked(self, word: Word) -> CopyPath:
         """Nothing is asked of a word any more."""
         return replace(self, asked=frozenset(each for each in self.asked if each.word != word))
 
 
-Paths = frozenset[Path]
+Paths = frozenset[CopyPath]
 
 
-def lose(path: Path, buffer: int) -> Path:
+def lose(path: CopyPath, buffer: int) -> CopyPath:
     return replace(
         path,
         phases=frozenset(each for each in path.phases if each[0][0] != buffer),
@@ -113,14 +114,14 @@ def without(paths: Paths, over: frozenset[int]) -> Paths:
 
 def merged(paths: Paths) -> Paths:
     """Paths that differ in nothing but what is in flight are one: each of that is over or not whatever the rest is."""
-    found: dict[Path, frozenset[Flight]] = {}
+    found: dict[CopyPath, frozenset[CopyInFlight]] = {}
     for path in paths:
         rest = replace(path, flights=frozenset())
         found[rest] = found.get(rest, frozenset()) | path.flights
     return frozenset(replace(rest, flights=flights) for rest, flights in found.items())
 
 
-def remembering(path: Path, live: frozenset[int]) -> Path:
+def remembering(path: CopyPath, live: frozenset[int]) -> CopyPath:
     """With what is known of these variables only."""
     return replace(
         path,
@@ -130,7 +131,7 @@ def remembering(path: Path, live: frozenset[int]) -> Path:
     )
 
 
-def swapped(path: Path) -> Path:
+def swapped(path: CopyPath) -> CopyPath:
     """As the other thread sees it."""
     assert path.other is not None
     numbers, zone, asked, decided = path.other
@@ -138,7 +139,7 @@ def swapped(path: Path) -> Path:
     return replace(path, numbers=numbers, zone=zone, asked=asked, decided=decided, other=own)
 
 
-def named(asked: Iterable[Question], node: Assign) -> Iterator[Question]:
+def named(asked: Iterable[Question], node: Assignment) -> Iterator[Question]:
     """Behind an assignment: the variable is the answer, too, that is assigned to it."""
     value, inverted = literal(node.value)
     for question in asked:

@@ -20,9 +20,9 @@ from smem_lsp.analysis.copies.differences import differences, lasts
 from smem_lsp.analysis.copies.live_variables import LiveVariables
 from smem_lsp.analysis.copies.path_state import (
     UNCOUNTED,
-    Flight,
+    CopyInFlight,
+    CopyPath,
     Numbers,
-    Path,
     Paths,
     Question,
     Word,
@@ -37,13 +37,14 @@ from smem_lsp.analysis.copies.path_state import (
 )
 from smem_lsp.analysis.copies.roles import Roles, assigned
 from smem_lsp.ir.copy_events import OPEN, CopyEvent, Family, Groups, ProxyEvent, ProxyWait, Wait, WordPlace
-from smem_lsp.ir.nodes import Access, Assign, Branch, Jump, JumpKind, Loop, Node, Seq, walk
+from smem_lsp.ir.nodes import Access, Assignment, Branch, Jump, JumpKind, Loop, Node, Seq, walk
 from smem_lsp.ir.paths import PathWalk
-from smem_lsp.ir.values import Const, Op, Operator, Value, Var, parts_of, variables_of
+from smem_lsp.ir.values import Const, Op, Value, Var, parts_of, variables_of
 from smem_lsp.ir.walks import Ways
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.terms.congruences import Number, widened
+from smem_lsp.terms.operators import Operator
 from smem_lsp.terms.zones import Zone, joined
 
 _TELL = frozenset(
@@ -56,7 +57,7 @@ _OF_STAGES = (CopyEvent.EVERY_STAGE, CopyEvent.OLDER_STAGES)
 _MOST_PATHS = 256
 _MOST_OF_GROUPS = 32  # with no words and phases to tell apart
 _MOST_TURNS = 64  # of a loop: with more, or an unknown number, its counters are known but for a multiple
-_LARGEST = 64  # number of a variable that turns of a loop change otherwise
+_LARGEST = 64  # number of a variable that iterations of a loop change otherwise
 
 
 class _TooManyPaths(Exception):
@@ -76,9 +77,9 @@ def ends(items: Sequence[Node], bound: Mapping[int, Groups | WordPlace]) -> Ends
     """``bound``: where work is started (points) -> what its thread waits for."""
     if not bound:
         return Ends({}, frozenset())
-    run = _Walk(bound, items)
+    run = _ProxyWalk(bound, items)
     try:
-        left = run.leaving(items, frozenset((Path(),)))
+        left = run.leaving(items, frozenset((CopyPath(),)))
     except _TooManyPaths:
         return Ends({}, frozenset(bound))
     over = {point: frozenset(issues) for point, issues in run.over_at.items()}
@@ -105,7 +106,7 @@ def _within(node: Node) -> Iterator[Node]:
 
 def _assigns(node: Node, variables: Collection[int]) -> bool:
     """Is one of these variables assigned in there?"""
-    return any(isinstance(each, Assign) and each.variable in variables for each in _within(node))
+    return any(isinstance(each, Assignment) and each.variable in variables for each in _within(node))
 
 
 def _told_apart_by(bound: Iterable[Groups | WordPlace], nodes: Iterable[Node]) -> list[Value]:
@@ -124,7 +125,7 @@ def _telling_parts(conditions: Iterable[Value]) -> Iterator[Value]:
                 yield part
 
 
-class _Walk(PathWalk[Path]):
+class _ProxyWalk(PathWalk[CopyPath]):
     """``followed``: the variables that words, parities, and the conditions of what decides them are made of;
     ``counted``: those of them that a number known but for a multiple tells something of; ``matters``: the branches and
     loops (points) in which something happens."""
@@ -138,7 +139,10 @@ class _Walk(PathWalk[Path]):
         self.pipelines = frozenset(each for each in bound.values() if isinstance(each, int))
         self.most = _MOST_OF_GROUPS if self.groups or self.pipelines else _MOST_PATHS
         self.over_at: dict[int, set[int]] = {}
-        self.turns, self.exact = 1, False  # of the loops around that are followed turn by turn; is this one?
+        self.iterations, self.exact = (
+            1,
+            False,
+        )  # of the loops around that are followed iteration by iteration; is this one?
         every = tuple(walk(Seq(tuple(items))))
         around = [node for node in every if isinstance(node, Branch | Loop)]
         self.matters = frozenset(node.point for node in around if self.is_eventful(node))
@@ -196,7 +200,7 @@ class _Walk(PathWalk[Path]):
     def step(self, node: Node, states: Paths) -> Paths:
         if len(states) > self.most:
             raise _TooManyPaths
-        if isinstance(node, Assign):
+        if isinstance(node, Assignment):
             concerned = node.variable in self.followed or self.apart_by.concerns(node.variable)
             if not concerned and not any(each.asked for each in states):
                 return states
@@ -229,7 +233,7 @@ class _Walk(PathWalk[Path]):
         shared = frozenset.intersection(*(each.numbers for each in states))
         zone = joined(each.zone for each in states)
         none: frozenset[Question] = frozenset()
-        start = Path(phases, lost, numbers=shared, zone=zone, other=(shared, zone, none, frozenset()))
+        start = CopyPath(phases, lost, numbers=shared, zone=zone, other=(shared, zone, none, frozenset()))
         over: set[int] = set()
         for issuing, both in self.roles.pairs(node):
             issues = {each.point for each in walk(issuing) if isinstance(self.bound.get(each.point), tuple)}
@@ -241,14 +245,14 @@ class _Walk(PathWalk[Path]):
     def loop(self, node: Loop, states: Paths) -> Paths:
         if node.point in self.idle:
             return states
-        before = self.turns, self.exact
-        trips = self.most_turns(node, states) if node.trips is None else node.trips
+        before = self.iterations, self.exact
+        trips = self.most_iterations(node, states) if node.trips is None else node.trips
         starts = node.point in self.matters and node.point not in self.decides  # nothing but copies
-        self.exact = trips is not None and self.turns * trips <= _MOST_TURNS and not starts
+        self.exact = trips is not None and self.iterations * trips <= _MOST_TURNS and not starts
         if self.exact:
-            self.turns *= trips or 1
+            self.iterations *= trips or 1
         found = super().loop(node, states)
-        self.turns, self.exact = before
+        self.iterations, self.exact = before
         live = self.live.behind[node.point]
         return frozenset(remembering(each, live) for each in found)
 
@@ -262,14 +266,14 @@ class _Walk(PathWalk[Path]):
             and not any(isinstance(each, Jump) and each.kind is JumpKind.RETURN for each in inside)
         )
 
-    def most_turns(self, node: Loop, states: Paths) -> int | None:
-        """How many turns a loop makes at most; None: not known."""
+    def most_iterations(self, node: Loop, states: Paths) -> int | None:
+        """How many iterations a loop makes at most; None: not known."""
         counters = {
             variable
             for variable, values in assigned(node.body).items()
             if all(map(_adds, repeat(variable), values, repeat(1)))
         }
-        most = [self.apart_by.turns(each.zone, node.condition, counters) for each in states]
+        most = [self.apart_by.iterations(each.zone, node.condition, counters) for each in states]
         known = [each for each in most if each is not None]
         return max(known, default=0) if len(known) == len(most) else None
 
@@ -289,7 +293,7 @@ class _Walk(PathWalk[Path]):
             if other is not None:
                 numbers = self.kept(other[0], of_other, assigns)
                 other = numbers, self.kept_zone(other[1], near_other, assigns, counters), *other[2:]
-            path = remembering(path, self.live.at_turns[node.point])
+            path = remembering(path, self.live.at_iterations[node.point])
             numbers = self.kept(path.numbers, first, assigns)
             zone = self.kept_zone(path.zone, near, assigns, counters)
             found.add(replace(path, numbers=numbers, zone=zone, other=other))
@@ -304,8 +308,8 @@ class _Walk(PathWalk[Path]):
         first: Mapping[int, Number],
         assigns: Mapping[int, Sequence[Value]],
     ) -> Numbers:
-        """What is known of variables at the beginning of a turn, one of finitely many. ``first``: what they are in the
-        first turn at least."""
+        """What is known of variables at the beginning of an iteration, one of finitely many. ``first``: what they are
+        in the first iteration at least."""
         found: dict[int, Number] = {}
         for variable, each in known:
             if self.exact or variable not in assigns:
@@ -329,7 +333,7 @@ class _Walk(PathWalk[Path]):
     def where(self, condition: Value, states: Paths, truth: bool) -> Paths:
         return frozenset(found for each in states for found in self.refined(condition, each, truth))
 
-    def refined(self, condition: Value, path: Path, truth: bool, decides: bool = False) -> list[Path]:
+    def refined(self, condition: Value, path: CopyPath, truth: bool, decides: bool = False) -> list[CopyPath]:
         """The paths on which ``condition`` is ``truth``: it may be the answer whether a phase is over. ``decides``:
         what it is matters further on."""
         known = number(condition, dict(path.numbers))
@@ -358,9 +362,9 @@ class _Walk(PathWalk[Path]):
         decided = path.decided | {(condition, truth)}
         return [] if (condition, not truth) in path.decided else [replace(path, decided=decided)]
 
-    def compared(self, condition: Op, path: Path, truth: bool) -> list[Path] | None:
+    def compared(self, condition: Op, path: CopyPath, truth: bool) -> list[CopyPath] | None:
         """The paths on which a comparison is ``truth``; None: it is not followed."""
-        found: list[Path] = []
+        found: list[CopyPath] = []
         for each, sides in self.chosen(condition.args, path):
             zones = self.apart_by.where(each.zone, replace(condition, args=sides), truth)
             if zones is None:
@@ -368,7 +372,7 @@ class _Walk(PathWalk[Path]):
             found += (replace(each, zone=zone) for zone in zones)
         return found
 
-    def chosen(self, values: Sequence[Value], path: Path) -> Iterator[tuple[Path, tuple[Value, ...]]]:
+    def chosen(self, values: Sequence[Value], path: CopyPath) -> Iterator[tuple[CopyPath, tuple[Value, ...]]]:
         """The paths on which it is known which of two each value is."""
         if not values:
             yield path, ()
@@ -389,14 +393,14 @@ class _Walk(PathWalk[Path]):
             for made, behind in self.chosen(rest, each):
                 yield made, (value, *behind)
 
-    def assign(self, node: Assign, path: Path) -> Iterator[Path]:
+    def assign(self, node: Assignment, path: CopyPath) -> Iterator[CopyPath]:
         variable = node.variable
         decided = frozenset(each for each in path.decided if variable not in variables_of(each[0]))
         if len(decided) < len(path.decided):
             path = replace(path, decided=decided)
         if path.asked:
             path = replace(path, asked=frozenset(named(path.asked, node)))
-        given: Iterable[tuple[Path, tuple[Value, ...]]] = [(path, (node.value,))]
+        given: Iterable[tuple[CopyPath, tuple[Value, ...]]] = [(path, (node.value,))]
         if variable in self.apart_by.followed:
             given = self.chosen((node.value,), path)
         for each, (made,) in given:
@@ -416,20 +420,20 @@ class _Walk(PathWalk[Path]):
             known[variable] = of_it
         return frozenset(known.items())
 
-    def issue(self, node: Access, path: Path) -> Path:
+    def issue(self, node: Access, path: CopyPath) -> CopyPath:
         over = self.bound[node.point]
         by = self.word(over, path) if isinstance(over, tuple) else over
         if isinstance(by, tuple):
             _, arrivals, expects = path.phase(by)
             by = by if expects or not arrivals else None  # the phase may be over before the copy
-        return replace(path, flights=path.flights | {Flight(node.point, by)})
+        return replace(path, flights=path.flights | {CopyInFlight(node.point, by)})
 
-    def word(self, place: WordPlace, path: Path) -> Word | None:
+    def word(self, place: WordPlace, path: CopyPath) -> Word | None:
         buffer, at = place
         known = None if at is None else number(at, dict(path.numbers))
         return None if known is None or known[1] or buffer in path.lost else (buffer, known[0])
 
-    def event(self, node: ProxyWait, path: Path) -> Path:
+    def event(self, node: ProxyWait, path: CopyPath) -> CopyPath:
         if node.event is ProxyEvent.OTHER:
             return swapped(path)
         if path.other is not None and node.event in (ProxyEvent.COMMIT, ProxyEvent.GROUPS):
@@ -457,13 +461,13 @@ class _Walk(PathWalk[Path]):
         assert node.answer is not None
         return replace(path, asked=path.asked | {Question(node.answer, word, node.point)})
 
-    def group_event(self, node: Wait, path: Path) -> Path:
+    def group_event(self, node: Wait, path: CopyPath) -> CopyPath:
         if node.event is CopyEvent.COMMIT:
             return path.committed(Family.COPIES)
         left = -1 if node.event is CopyEvent.ALL else node.left
         return self.groups_over(path, node.point, Family.COPIES, left)
 
-    def stage_event(self, node: Wait, path: Path) -> Path:
+    def stage_event(self, node: Wait, path: CopyPath) -> CopyPath:
         """What a thread does with a pipeline. In front of a wait for a stage all those are done that are older, too:
         copies of a thread land in the order of their groups (CCCL, cuda/pipeline)."""
         count, event = path.under_way(node.bound), CopyEvent.UNCOUNTED if node.guess else node.event
@@ -480,13 +484,13 @@ class _Walk(PathWalk[Path]):
             count = UNCOUNTED
         return path.with_stages(node.bound, count)
 
-    def groups_over(self, path: Path, point: int, of: Groups, left: int) -> Path:
+    def groups_over(self, path: CopyPath, point: int, of: Groups, left: int) -> CopyPath:
         """All groups but the ``left`` newest are done; -1: what is in no group yet, too."""
         over = {each for each in path.flights if each.by == of and each.age > left}
         self.over_at.setdefault(point, set()).update(each.issue for each in over)
         return replace(path, flights=path.flights - over)
 
-    def over(self, path: Path, word: Word, point: int) -> Path:
+    def over(self, path: CopyPath, word: Word, point: int) -> CopyPath:
         """The phase of a word is over that the thread waits for at ``point``."""
         parity, arrivals, _ = path.phase(word)
         if arrivals > 1:

@@ -3,7 +3,7 @@
 An access stays *open* until a proved barrier; two accesses of different buffers that are open together, one
 of them a write, need a barrier between them or own slots. The walk follows every path: a barrier in a
 uniform branch clears only that path, a loop that may not run leaves the path round it open, and a back edge
-carries open accesses into the next turn.
+carries open accesses into the next iteration.
 
 The tree is first reduced to the few events that matter, and sets of open accesses are bit masks, because the walk runs
 again for every set of barriers that is tried. The accesses of a buffer are adjacent bits, and the bit above them stands
@@ -24,7 +24,7 @@ from smem_lsp.analysis.dataflow.liveness import Liveness, liveness
 from smem_lsp.analysis.dataflow.masks import bits, gathered, mask_of
 from smem_lsp.analysis.dataflow.proxy_order import fills_beside, unfenced
 from smem_lsp.analysis.dataflow.skeleton import Stretch, outline
-from smem_lsp.ir.nodes import Access, Barrier, Branch, Jump, JumpKind, Loop, Place, Seq, walk
+from smem_lsp.ir.nodes import Access, Barrier, BarrierSite, Branch, Jump, JumpKind, Loop, Seq, walk
 from smem_lsp.source import checkpoint, record
 
 Graph = tuple[
@@ -219,7 +219,9 @@ def open_interfering(
     the other arm of a divergent branch, with no proved barrier between."""
     index_of = {access.point: index for index, access in enumerate(accesses)}
     hits = dict.fromkeys(range(len(accesses)), 0)
-    _walk(_steps(body, facts, index_of)[0], 0, 0, _Walk(dict(enumerate(interfering)), frozenset(), hits))
+    _walk(
+        _steps(body, facts, index_of)[0], 0, 0, _IntervalWalk(dict(enumerate(interfering)), frozenset(), hits)
+    )
     return list(hits.values())
 
 
@@ -258,7 +260,7 @@ def ordered_interfering(
     steps = _inside(paths, barrier) if near else _around(paths, barrier, removed)
     hits = dict.fromkeys(sorted(_numbers(steps, _ACCESS)), 0)
     beyond = {index: interfering[index] << count for index in hits}
-    _walk(steps, 0, 0, _Walk(beyond, frozenset(), hits, barrier, count, removed))
+    _walk(steps, 0, 0, _IntervalWalk(beyond, frozenset(), hits, barrier, count, removed))
     return {index: mask >> count for index, mask in hits.items() if mask}
 
 
@@ -309,7 +311,7 @@ class _Step(NamedTuple):
     first: tuple[_Step, ...] = ()  # then arm, loop body
     second: tuple[_Step, ...] = ()  # other arm
     uniform: bool = False
-    skipped: bool = False  # loop: some thread may leave before the first turn
+    skipped: bool = False  # loop: some thread may leave before the first iteration
     in_first: int = 0  # divergent branch: accesses of each arm
     in_second: int = 0
     places: tuple[int, ...] = ()
@@ -325,7 +327,7 @@ def _steps(seq: Seq, facts: Facts, index_of: dict[int, int]) -> tuple[tuple[_Ste
     met = 0
     for node in seq.items:
         checkpoint()
-        if isinstance(node, Place):
+        if isinstance(node, BarrierSite):
             places = node.places if isinstance(node, Stretch) else (node.point,)
             if places:
                 out.append(_Step(_PLACE, places=places))
@@ -361,7 +363,7 @@ def _length(steps: tuple[_Step, ...]) -> int:
 
 
 @record
-class _Walk:
+class _IntervalWalk:
     interfering: Mapping[int, int]
     added: frozenset[int]
     hits: dict[int, int]  # per access: the interfering accesses that are open when it runs
@@ -370,7 +372,7 @@ class _Walk:
     removed: frozenset[int] = frozenset()  # barriers that do not count
 
 
-def _walk(steps: tuple[_Step, ...], state: int, beside: int, run: _Walk) -> tuple[int, int, int]:
+def _walk(steps: tuple[_Step, ...], state: int, beside: int, run: _IntervalWalk) -> tuple[int, int, int]:
     """Open accesses at the end, the breaks and the continues. ``beside``: run by other threads meanwhile."""
     breaks = continues = 0
     for step in steps:
@@ -420,7 +422,7 @@ def _walk(steps: tuple[_Step, ...], state: int, beside: int, run: _Walk) -> tupl
 def _open_pairs(found: Interference, added: frozenset[int]) -> Iterable[tuple[int, tuple[int, int]]]:
     """Per access that meets open accesses that interfere: those that need a barrier, and those in own slots."""
     hits = dict.fromkeys(found.accesses, 0)
-    _walk(found.steps, 0, 0, _Walk(found.interfering, added, hits))
+    _walk(found.steps, 0, 0, _IntervalWalk(found.interfering, added, hits))
     for later, mask in hits.items():
         if mask:
             owned = _owned(found, later, mask)

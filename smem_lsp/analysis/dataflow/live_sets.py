@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import open_interfering
-from smem_lsp.analysis.dataflow.liveness import DefinedBehind, LiveBefore, Record
+from smem_lsp.analysis.dataflow.liveness import DefinedBehind, LiveBefore, LivenessRecord
 from smem_lsp.analysis.dataflow.masks import bits
 from smem_lsp.ir.nodes import Access, Loop, Seq, walk
 
@@ -18,7 +18,7 @@ def live_sets(body: Seq, facts: Facts) -> dict[int, int]:
     """Per point, in order: the buffers (bit i: the one with index i) that are accessed there, or that some path has
     written and some path will read before a full write. The first and last point of a buffer are its ``Life``."""
     nodes = tuple(walk(body))
-    record = Record(facts)
+    record = LivenessRecord(facts)
     LiveBefore(record).seq(body.items, 0, 0, 0)
     # A bit of no buffer: set wherever control may come from the start.
     reached = 1 << 1 + max((node.buffer for node in nodes if isinstance(node, Access)), default=0)

@@ -18,7 +18,7 @@ from smem_lsp.analysis.dataflow.masks import bits
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
-    Assign,
+    Assignment,
     Branch,
     Jump,
     JumpKind,
@@ -81,7 +81,7 @@ class Liveness:
 def liveness(body: Seq, facts: Facts) -> Liveness:
     """Lives of all buffers of ``body``."""
     nodes = tuple(walk(body))
-    record = Record(facts)
+    record = LivenessRecord(facts)
     LiveBefore(record).seq(body.items, 0, 0, 0)
     reached = 1 << 1 + max((node.buffer for node in nodes if isinstance(node, Access)), default=0)
     DefinedBehind(record).seq(body, reached)
@@ -105,7 +105,7 @@ def liveness(body: Seq, facts: Facts) -> Liveness:
 
 
 @record
-class Record:
+class LivenessRecord:
     """What the walks found at each point. ``live`` is taken after the node, ``defined`` before it."""
 
     facts: Facts
@@ -125,7 +125,7 @@ class Record:
         return mask
 
 
-def _touched(seq: Seq, record: Record) -> tuple[int, int]:
+def _touched(seq: Seq, record: LivenessRecord) -> tuple[int, int]:
     found = record.touched.get(id(seq))
     if found is None:
         read = written = 0
@@ -145,7 +145,7 @@ def _touched(seq: Seq, record: Record) -> tuple[int, int]:
 class LiveBefore(Backward[int]):
     """``record.live``: what is live behind each node."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: LivenessRecord) -> None:
         self.record = record
 
     def note(self, point: int, live: int) -> None:
@@ -203,7 +203,7 @@ class DefinedBehind(Flow[int]):
 
     none = 0
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: LivenessRecord) -> None:
         self.record = record
 
     def join(self, one: int, other: int) -> int:
@@ -249,12 +249,12 @@ class DefinedBehind(Flow[int]):
 
 
 def _first_reads(
-    seq: Seq, written: int, looped: bool, certain: bool, record: Record
+    seq: Seq, written: int, looped: bool, certain: bool, record: LivenessRecord
 ) -> tuple[int, int, bool]:
-    """Reads in the first turn of a loop that only an earlier turn could have defined.
+    """Reads in the first iteration of a loop that only an earlier iteration could have defined.
 
-    ``certain``: this code is sure to run in the first turn of the outermost loop around it, if that loop
-    runs. A read under a condition may well be meant for later turns only, so it is left alone. Returns the
+    ``certain``: this code is sure to run in the first iteration of the outermost loop around it, if that loop
+    runs. A read under a condition may well be meant for later iterations only, so it is left alone. Returns the
     buffers written without any back edge, the buffers read too early, and whether a jump may skip what
     follows.
     """
@@ -288,7 +288,7 @@ def _first_reads(
 _Held = tuple[int, Row | None, int]  # point, line, buffers
 
 
-def _lives(nodes: tuple[Node, ...], record: Record) -> dict[int, Life]:
+def _lives(nodes: tuple[Node, ...], record: LivenessRecord) -> dict[int, Life]:
     held: list[_Held] = []
     every = 0
     for node in nodes:
@@ -297,7 +297,7 @@ def _lives(nodes: tuple[Node, ...], record: Record) -> dict[int, Life]:
         if isinstance(node, Access):
             mask |= 1 << node.buffer
             every |= mask
-        held.append((point, None if isinstance(node, Assign) else node.line, mask))
+        held.append((point, None if isinstance(node, Assignment) else node.line, mask))
         if isinstance(node, Loop):
             held.append((node.end_point, None, record.live[node.end_point] & record.defined[node.end_point]))
     held.sort(key=lambda each: each[0])

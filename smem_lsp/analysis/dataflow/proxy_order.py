@@ -17,7 +17,7 @@ _Written = frozenset[tuple[int, bool]]  # a buffer, and whether a fence stands b
 def unfenced(body: Seq) -> frozenset[frozenset[int]]:
     """Pairs of buffers of which the asynchronous proxy fills one where a thread may have written the other with no
     fence behind."""
-    run = _Walk()
+    run = _FenceWalk()
     run.seq(body, frozenset())
     return frozenset(run.found)
 
@@ -27,7 +27,7 @@ def fills_beside(access: Access) -> bool:
     return access.beside and access.kind.writes
 
 
-class _Walk(PathWalk[tuple[int, bool]]):
+class _FenceWalk(PathWalk[tuple[int, bool]]):
     """What threads have written on any path, with no barrier behind a fence yet. Where one has jumped away, others go
     on and may start to fill what it has written: a barrier does not wait for threads that have returned."""
 

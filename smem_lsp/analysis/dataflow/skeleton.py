@@ -10,31 +10,31 @@ from typing import NamedTuple, cast
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.ir.nodes import (
     Access,
-    Assign,
+    Assignment,
     Barrier,
+    BarrierSite,
     Branch,
     CopyWait,
-    Exchange,
     GlobalAccess,
     Jump,
     Loop,
     Node,
-    Place,
     Proxy,
     Remote,
     Seq,
+    WarpCollective,
 )
 from smem_lsp.ir.places import Row
 from smem_lsp.source import record
 
-_Seen = Access | Barrier | Branch | Loop | Jump | Place
+_Seen = Access | Barrier | Branch | Loop | Jump | BarrierSite
 _SILENT = frozenset(
-    (Assign, CopyWait, Exchange, GlobalAccess, Proxy, Remote)
+    (Assignment, CopyWait, WarpCollective, GlobalAccess, Proxy, Remote)
 )  # no walk of shared memory sees them
 
 
 @record
-class Stretch(Place):
+class Stretch(BarrierSite):
     """Replaces adjacent omitted nodes, at the ``point`` of the last one. ``places``: where among them a barrier may be
     added."""
 
@@ -65,7 +65,7 @@ class _Idle(NamedTuple):
         if not self.low:
             return Seq()
         ends = (
-            Place(self.low, None, self.low_line),
+            BarrierSite(self.low, None, self.low_line),
             Stretch(self.last, None, self.last_line, places=self.places),
         )
         return Seq(ends)
@@ -93,7 +93,7 @@ class _Outline:
             if type(node) not in _SILENT:
                 node = cast("_Seen", node)
                 start_line = line = node.line
-                if isinstance(node, Place):
+                if isinstance(node, BarrierSite):
                     if point in allowed:
                         places.append(point)
                 else:
@@ -102,7 +102,7 @@ class _Outline:
                     point, line = self.point, self.line
                     if kept is not None:
                         if not out and left_out:
-                            out.append(Place(low, None, low_line))
+                            out.append(BarrierSite(low, None, low_line))
                         if left_out and (places or isinstance(kept, Jump)):
                             out.append(Stretch(before, None, before_line, places=tuple(places)))
                             places.clear()
@@ -137,5 +137,5 @@ class _Outline:
         self.point = node.end_point
         if body is None:
             return None
-        turns, words = (node.min_trip, node.trips), (node.condition, None)
-        return Loop(node.point, node.end_point, *turns, *words, body, node.span, node.line)
+        iterations, words = (node.min_trip, node.trips), (node.condition, None)
+        return Loop(node.point, node.end_point, *iterations, *words, body, node.span, node.line)

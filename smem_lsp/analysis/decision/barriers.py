@@ -1,9 +1,9 @@
 """Does every thread of a block that has not returned come to each barrier? If not: for which values, and what then?
 
 Two arbitrary threads stand for all, as for races. Each fork in front of a barrier (``forks``) is a question: can one
-thread go on to the barrier while another one, which has come to the same fork in the same turns, leaves? Where none
-can, all come. A thread that leaves and returns without waiting anywhere counts as arrived; one that comes to another
-barrier is taken there for one that has come to the first.
+thread go on to the barrier while another one, which has come to the same fork in the same iterations, leaves? Where
+none can, all come. A thread that leaves and returns without waiting anywhere counts as arrived; one that comes to
+another barrier is taken there for one that has come to the first.
 """
 
 from __future__ import annotations
@@ -12,12 +12,28 @@ from collections.abc import Iterator
 from dataclasses import field, replace
 
 from smem_lsp.analysis.decision import solver
-from smem_lsp.analysis.decision.comers import come_later
-from smem_lsp.analysis.decision.forks import Fork, Site, Wait, is_idle, may_call, sites, waits
+from smem_lsp.analysis.decision.arriving_threads import come_later
+from smem_lsp.analysis.decision.divergence import (
+    DATA,
+    TO_PROVE,
+    Asked,
+    DivergenceResult,
+    ForkQuestion,
+    Reachability,
+    for_sizes,
+)
+from smem_lsp.analysis.decision.divergence_points import (
+    DivergenceSite,
+    Fork,
+    LaterBarrier,
+    is_idle,
+    may_call,
+    sites,
+    waits,
+)
 from smem_lsp.analysis.decision.formulas import Formula
-from smem_lsp.analysis.decision.loaded_values import Made
-from smem_lsp.analysis.decision.parting import DATA, TO_PROVE, Asked, ForkQuestion, Parted, Reach, for_sizes
-from smem_lsp.analysis.decision.question import Asker
+from smem_lsp.analysis.decision.loaded_values import MadeOf
+from smem_lsp.analysis.decision.question import RaceQueries
 from smem_lsp.analysis.decision.unknowns import Origin
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.ir.nodes import Barrier, Branch, Jump, JumpKind, Loop, Seq, walk
@@ -36,7 +52,7 @@ class Reached:
     meant: frozenset[int]
 
 
-ALL = Parted(Reach.ALL)
+ALL = DivergenceResult(Reachability.ALL)
 
 
 @dataclass(slots=True)
@@ -44,15 +60,15 @@ class BarrierJudge:
     """Decides the block barriers of one kernel that are not proved to be run by all. ``asker``: its questions;
     ``paired``: barriers that all run in one arm or the other."""
 
-    asker: Asker
+    asker: RaceQueries
     control: Control
     paired: frozenset[int]
-    _sites: list[Site] | None = None
+    _sites: list[DivergenceSite] | None = None
     _reached: Reached | None = None
-    _agreed: dict[tuple[int, int, bool, bool], Reach] = field(default_factory=dict)
+    _agreed: dict[tuple[int, int, bool, bool], Reachability] = field(default_factory=dict)
 
     @property
-    def sites(self) -> list[Site]:
+    def sites(self) -> list[DivergenceSite]:
         """The block barriers that are not proved."""
         if self._sites is None:
             proved = self.control.barriers | self.control.alike | self.paired
@@ -71,14 +87,14 @@ class BarrierJudge:
             ordering: set[int] = set()
             agreed: dict[int, bool] = {}
             for site in self.sites:
-                if self.prove(site) <= Reach.LEAVES:
+                if self.prove(site) <= Reachability.LEAVES:
                     ordering.add(site.node.point)
-                before = Reach.ALL
+                before = Reachability.ALL
                 for fork in site.forks:
                     before = max(before, self.agreed(fork))
-                    if before > Reach.LEAVES:
+                    if before > Reachability.LEAVES:
                         break
-                    alike = self.agreed(fork) is Reach.ALL
+                    alike = self.agreed(fork) is Reachability.ALL
                     agreed[fork.node.point] = agreed.get(fork.node.point, True) and alike
             uniform = frozenset(point for point, alike in agreed.items() if alike)
             forks = (fork for site in self.sites for fork in site.forks)
@@ -89,82 +105,82 @@ class BarrierJudge:
     def is_meant(self, fork: Fork) -> bool:
         """May threads part there that would wait at different barriers then, and does none of them by its number?"""
         of = self.asker.of
-        by_number = any(Made.BY_NUMBER in of.made_of(each.term) for each in fork.parts)
-        return bool(fork.parts) and not by_number and self.agreed(fork) is Reach.UNDECIDED
+        by_number = any(MadeOf.BY_NUMBER in of.made_of(each.term) for each in fork.parts)
+        return bool(fork.parts) and not by_number and self.agreed(fork) is Reachability.UNDECIDED
 
-    def prove(self, site: Site) -> Reach:
+    def prove(self, site: DivergenceSite) -> Reachability:
         """The worst that is not ruled out at the forks in front of it; UNDECIDED for more than RETURNS."""
         assert isinstance(site.node, Barrier)
         if site.node.guess or self.asker.of.kernel.irregular is not None:
-            return Reach.UNDECIDED
-        worst = Reach.ALL
+            return Reachability.UNDECIDED
+        worst = Reachability.ALL
         for fork in site.forks:
             worst = max(worst, self.agreed(fork))
-            if worst is Reach.UNDECIDED:
+            if worst is Reachability.UNDECIDED:
                 break
         return worst
 
-    def agreed(self, fork: Fork) -> Reach:
+    def agreed(self, fork: Fork) -> Reachability:
         """Do all threads that come to it decide alike? Else: do those who leave return?"""
         found = self._agreed.get(fork.key)
         if found is None:
             found = self._agreed[fork.key] = self._agree(fork)
         return found
 
-    def _agree(self, fork: Fork) -> Reach:
+    def _agree(self, fork: Fork) -> Reachability:
         if not fork.known:
-            return Reach.UNDECIDED
+            return Reachability.UNDECIDED
         if all(self.asker.of.levels.uniform(each.term) for each in fork.parts):
-            return Reach.ALL
+            return Reachability.ALL
         if self.is_excluded(fork, None):
-            return Reach.ALL
+            return Reachability.ALL
         if may_call(fork, self.asker.of.kernel.opaque):
-            return Reach.UNDECIDED
+            return Reachability.UNDECIDED
         if is_idle(fork):
-            return Reach.LEAVES
+            return Reachability.LEAVES
         others, complete = waits(fork)
         if complete and all(not each.later and self.is_excluded(fork, each) for each in others):
-            return Reach.RETURNS
-        return Reach.UNDECIDED
+            return Reachability.RETURNS
+        return Reachability.UNDECIDED
 
-    def is_excluded(self, fork: Fork, wait: Wait | None) -> bool:
+    def is_excluded(self, fork: Fork, wait: LaterBarrier | None) -> bool:
         """Can no two threads part there, one of which comes to ``wait``?"""
         for loose in (True, False):
             question = ForkQuestion(self.asker, fork, loose=loose)
             formulas = question.parted() + ([] if wait is None else question.comes_to(wait.barrier, 1))
             found = question.solve(formulas, TO_PROVE)
-            if found.outcome is solver.Outcome.NONE:
+            if found.outcome is solver.Satisfiability.NONE:
                 return True
             if not question.encoder.loosened:
                 break
         return False
 
-    def told(self, site: Site) -> Parted:
+    def told(self, site: DivergenceSite) -> DivergenceResult:
         """The first fork at which threads part from those that come to the barrier and wait elsewhere, and the worst
         that is known of it."""
         worst, open_ = ALL, ALL
         for fork in site.forks:
             checkpoint()
             found = self.at(site, fork)
-            if found.reach is Reach.UNDECIDED and self.is_of_later_turns(site, fork):
+            if found.reach is Reachability.UNDECIDED and self.is_of_later_iterations(site, fork):
                 open_ = found
                 continue
             if found.reach > worst.reach:
                 worst = found
-            if worst.reach is Reach.UNDECIDED or worst.reach > Reach.DATA:
+            if worst.reach is Reachability.UNDECIDED or worst.reach > Reachability.DATA:
                 break
         return open_ if worst.reach < open_.reach else worst
 
-    def is_of_later_turns(self, site: Site, fork: Fork) -> bool:
-        """Does nothing depend on it in the first turn of the loop, of which alone others tell then?"""
+    def is_of_later_iterations(self, site: DivergenceSite, fork: Fork) -> bool:
+        """Does nothing depend on it in the first iteration of the loop, of which alone others tell then?"""
         return fork.jump is not None and isinstance(fork.node, Loop) and fork.is_behind(site.node)
 
-    def at(self, site: Site, fork: Fork) -> Parted:
+    def at(self, site: DivergenceSite, fork: Fork) -> DivergenceResult:
         """What is decided at one fork."""
         reach = self.agreed(fork)
-        undecided = Parted(Reach.UNDECIDED, fork)
-        if reach is not Reach.UNDECIDED:
-            return Parted(reach, fork)
+        undecided = DivergenceResult(Reachability.UNDECIDED, fork)
+        if reach is not Reachability.UNDECIDED:
+            return DivergenceResult(reach, fork)
         if not fork.known or fork.hides(site.node) or not self.may_tell(site, fork):
             return undecided
         others, _ = waits(fork)
@@ -184,7 +200,7 @@ class BarrierJudge:
                 continue
             if found.reach > worst.reach:
                 worst = found
-            if found.reach > Reach.UNDECIDED:
+            if found.reach > Reachability.UNDECIDED:
                 break
         return worst
 
@@ -193,22 +209,22 @@ class BarrierJudge:
         question = ForkQuestion(self.asker, fork, loose=False)
         lanes = min(self.asker.of.values.table.warp_sizes, default=32)
         return question.solve([*question.parted(), question.in_one_warp(lanes)], TO_PROVE).outcome is not (
-            solver.Outcome.NONE
+            solver.Satisfiability.NONE
         )
 
-    def waiting(self, site: Site, fork: Fork, wait: Wait) -> Parted | None:
+    def waiting(self, site: DivergenceSite, fork: Fork, wait: LaterBarrier) -> DivergenceResult | None:
         """Can one thread come to the barrier while another one goes on to ``wait``? None: it cannot."""
         question = ForkQuestion(self.asker, fork, loose=False)
-        formulas = [*question.parted(), *question.comes(site), *question.first_turns(site)]
+        formulas = [*question.parted(), *question.comes(site), *question.first_iterations(site)]
         if not wait.later:
             formulas += question.comes_to(wait.barrier, 1)
         encoder = question.encoder
         meant = [*formulas, *encoder.assumed.all]
         found = question.solve(meant, TO_PROVE)
-        if found.outcome is solver.Outcome.NONE:
+        if found.outcome is solver.Satisfiability.NONE:
             return None
-        undecided = Parted(Reach.UNDECIDED, fork, wait.barrier)
-        if found.outcome is not solver.Outcome.SOME or Origin.UNKNOWN in question.origin:
+        undecided = DivergenceResult(Reachability.UNDECIDED, fork, wait.barrier)
+        if found.outcome is not solver.Satisfiability.SOME or Origin.UNKNOWN in question.origin:
             return undecided
         if wait.later and not self.runs_again(fork, wait):
             return undecided
@@ -218,57 +234,59 @@ class BarrierJudge:
             shown = question.witness([*meant, *question.alike_data()], {})
             if shown is None:
                 return undecided
-            return Parted(Reach.DATA, fork, wait.barrier, shown[0], None, shown[1])
+            return DivergenceResult(Reachability.DATA, fork, wait.barrier, shown[0], None, shown[1])
         if wait.later and not (wait.sure and wait.barrier.point in self.control.barriers):
             return self.coming_back(question, meant, wait)
         if not wait.sure:
             return undecided
-        asked = [(question, meant), *self.in_later_turns(site, fork, wait)]
+        asked = [(question, meant), *self.in_later_iterations(site, fork, wait)]
         return for_sizes(self.asker, asked, wait.barrier)
 
-    def coming_back(self, question: ForkQuestion, meant: list[Formula], wait: Wait) -> Parted:
-        """Do threads leave that come to the barrier in a later turn?"""
+    def coming_back(
+        self, question: ForkQuestion, meant: list[Formula], wait: LaterBarrier
+    ) -> DivergenceResult:
+        """Do threads leave that come to the barrier in a later iteration?"""
         fork, loop = question.fork, self.loop_of(question.fork, wait)
         jumps = (each for each in walk(loop.body) if isinstance(each, Jump))
         ends = any(each.kind is not JumpKind.CONTINUE for each in jumps)
         if ends or not waits(fork)[0][0].later:  # where they wait first may be meant for this barrier
-            return Parted(Reach.UNDECIDED, fork, wait.barrier)
+            return DivergenceResult(Reachability.UNDECIDED, fork, wait.barrier)
 
-        def settled(found: Parted) -> Parted | None:
+        def settled(found: DivergenceResult) -> DivergenceResult | None:
             assert found.witness is not None
             later = come_later(self.asker, wait.barrier, found, loop.point)
             threads = found.witness.threads[0], min(later, default=0)
             return replace(found, witness=replace(found.witness, threads=threads)) if later else None
 
-        early = question.encoder.turn(loop.point, 0) <= 1
+        early = question.encoder.iteration(loop.point, 0) <= 1
         asked = [(question, [*meant, early]), (question, meant)]
         found = for_sizes(self.asker, asked, wait.barrier, settled)
-        known = found.reach is Reach.DIVERGES or self.asker.dims is None
-        return found if known else Parted(Reach.UNDECIDED, fork, wait.barrier)
+        known = found.reach is Reachability.DIVERGES or self.asker.dims is None
+        return found if known else DivergenceResult(Reachability.UNDECIDED, fork, wait.barrier)
 
-    def in_later_turns(self, site: Site, fork: Fork, wait: Wait) -> Iterator[Asked]:
-        """The same question about later turns of a loop."""
-        for each in self.later_turns(site, fork):
+    def in_later_iterations(self, site: DivergenceSite, fork: Fork, wait: LaterBarrier) -> Iterator[Asked]:
+        """The same question about later iterations of a loop."""
+        for each in self.later_iterations(site, fork):
             question = ForkQuestion(self.asker, each, loose=False)
-            formulas = [*question.parted(), *question.comes(site), *question.first_turns(site)]
+            formulas = [*question.parted(), *question.comes(site), *question.first_iterations(site)]
             formulas += question.comes_to(wait.barrier, 1)
             if not question.origin & (DATA | Origin.UNKNOWN):
                 yield question, [*formulas, *question.encoder.assumed.all]
 
-    def later_turns(self, site: Site, fork: Fork) -> Iterator[Fork]:
-        """Where threads part at the start of a loop: the ends of its turns, where they may, too."""
+    def later_iterations(self, site: DivergenceSite, fork: Fork) -> Iterator[Fork]:
+        """Where threads part at the start of a loop: the ends of its iterations, where they may, too."""
         if isinstance(fork.node, Loop) and fork.jump is None and not fork.again:
             for each in site.forks:
                 if each.node is fork.node and each.again and self.may_tell(site, each):
                     yield each
 
-    def runs_again(self, fork: Fork, wait: Wait) -> bool:
+    def runs_again(self, fork: Fork, wait: LaterBarrier) -> bool:
         """Does the barrier stand in a loop around the fork that may run more than once?"""
         loop = self.loop_of(fork, wait)
         return loop.trips is None or loop.trips > 1
 
-    def loop_of(self, fork: Fork, wait: Wait) -> Loop:
-        """The loop in whose later turn they wait."""
+    def loop_of(self, fork: Fork, wait: LaterBarrier) -> Loop:
+        """The loop in whose later iteration they wait."""
         segment = next(
             each
             for each in fork.elsewhere
@@ -278,8 +296,8 @@ class BarrierJudge:
             node for node in self.asker.of.nodes if isinstance(node, Loop) and node.point == segment.loop
         )
 
-    def may_tell(self, site: Site, fork: Fork) -> bool:
-        """Is it simple who comes to the barrier? In the turn behind the fork, all who run it have to."""
+    def may_tell(self, site: DivergenceSite, fork: Fork) -> bool:
+        """Is it simple who comes to the barrier? In the iteration behind the fork, all who run it have to."""
         if not fork.is_behind(site.node):
             return True
         if fork.jump is not None and len({each.branch for each in fork.parts}) > 1:
@@ -288,7 +306,7 @@ class BarrierJudge:
         return all(each in fork.holds or self.asker.of.levels.uniform(each.term) for each in conditions)
 
 
-def _partner(site: Site, fork: Fork) -> bool | None:
+def _partner(site: DivergenceSite, fork: Fork) -> bool | None:
     """Has the other arm of the branch a barrier for this one? None: not known."""
     assert isinstance(fork.node, Branch)
     then, otherwise = fork.node.then, fork.node.otherwise

@@ -12,15 +12,15 @@ from smem_lsp.analysis.decision.formulas import (
     number,
 )
 from smem_lsp.analysis.decision.hidden_values import HiddenValues
-from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS
-from smem_lsp.analysis.values.terms import (
+from smem_lsp.source.record import dataclass
+from smem_lsp.terms.bit_functions import BIT_FUNCTIONS
+from smem_lsp.terms.language import (
     Const,
     Op,
     Sym,
     Term,
     parts_of,
 )
-from smem_lsp.source.record import dataclass
 
 _MOST_HINTS = 48
 _LAST_BIT = 31

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from smem_lsp.analysis.values.terms import Op, Opaque, Term, Thread, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Assign, Branch, Jump, Loop, Node, Place, Seq, bodies
+from smem_lsp.ir.nodes import Assignment, BarrierSite, Branch, Jump, Loop, Node, Seq, bodies
 from smem_lsp.ir.walks import Descent
 from smem_lsp.source import record
+from smem_lsp.terms.language import Op, OpaqueTerm, Term, Thread, parts_of
 
 
 @record
@@ -43,7 +43,7 @@ class _Finder(Descent[Position]):
         self.positions: dict[int, Position] = {}
 
     def step(self, node: Node, here: Position) -> Position:
-        if isinstance(node, Assign | Place):
+        if isinstance(node, Assignment | BarrierSite):
             return here
         self.positions[node.point] = here
         if not isinstance(node, Jump):
@@ -80,7 +80,7 @@ class _Finder(Descent[Position]):
         found = inside.term if inside.truth else op("!", inside.term)
         return Condition(op("||", other, found), True, node.point)
 
-    def turns(self, node: Loop, here: Position) -> Iterable[Position]:
+    def iterations(self, node: Loop, here: Position) -> Iterable[Position]:
         self.positions[node.point] = here
         facts = self.values.loops.get(node.point)
         if facts is not None and facts.once:
@@ -113,5 +113,5 @@ def always_jumps(seq: Seq) -> bool:
 def is_of_calls(term: Term) -> bool:
     """Is it made of what calls returned, and nothing that tells threads apart in sight?"""
     parts = list(parts_of(term))
-    calls = any(isinstance(part, Opaque) and part.origin == "call" for part in parts)
+    calls = any(isinstance(part, OpaqueTerm) and part.origin == "call" for part in parts)
     return calls and not any(isinstance(part, Thread) for part in parts)

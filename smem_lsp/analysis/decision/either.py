@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from smem_lsp.analysis.decision.model import Answer, Decision
+from smem_lsp.analysis.decision.model import Decision, PairVerdict
 
 
 def either(one: Decision, other: Decision) -> Decision:
@@ -23,7 +23,7 @@ def either(one: Decision, other: Decision) -> Decision:
 def at_least(known: Decision, found: Decision) -> Decision:
     """The same pair, which another way lets meet for ``found`` values that are not solved: the condition that was is
     enough, and there may be others."""
-    if known.answer is not Answer.CONDITION or found.answer is not Answer.SIZES:
+    if known.answer is not PairVerdict.CONDITION or found.answer is not PairVerdict.SIZES:
         return known
     condition = known.condition
     if condition is None or not (condition.is_solved and condition.has_no_end):

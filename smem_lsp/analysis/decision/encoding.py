@@ -23,9 +23,12 @@ from smem_lsp.analysis.decision.operators import (
 )
 from smem_lsp.analysis.decision.ranks import agree_in_warps
 from smem_lsp.analysis.decision.unknowns import WITH_FIRST, Origin
-from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS, REVERSED
 from smem_lsp.analysis.values.few_values import few_values
-from smem_lsp.analysis.values.terms import (
+from smem_lsp.source import checkpoint
+from smem_lsp.source.integers import COMMUTATIVE, TRUTHS
+from smem_lsp.source.record import dataclass
+from smem_lsp.terms.bit_functions import BIT_FUNCTIONS, REVERSED
+from smem_lsp.terms.language import (
     SHUFFLES,
     Const,
     Level,
@@ -36,10 +39,7 @@ from smem_lsp.analysis.values.terms import (
     Thread,
     parts_of,
 )
-from smem_lsp.ir.values import Reading
-from smem_lsp.source import checkpoint
-from smem_lsp.source.integers import COMMUTATIVE, TRUTHS
-from smem_lsp.source.record import dataclass
+from smem_lsp.terms.operators import OperandType
 
 _TAKING_PARTS = frozenset((">>", "/", "%", "&"))
 _MOST_VALUES = 12  # of an operand that are told apart
@@ -159,7 +159,7 @@ class Encoder(LoopValues):
 
     def is_ambiguous(self, term: Op) -> bool:
         """Does its value depend on a type that is not known?"""
-        return term.reading is Reading.UNKNOWN and any(self.may_be_negative(arg) for arg in term.args)
+        return term.reading is OperandType.UNKNOWN and any(self.may_be_negative(arg) for arg in term.args)
 
     def may_be_negative(self, term: Term) -> bool:
         return self.levels.values.table.may_fall(term) and self.bounds.interval(term)[0] < 0
@@ -277,8 +277,8 @@ class Encoder(LoopValues):
         atoms = {part for part in parts_of(term) if isinstance(part, LoopVar)}
         if len(atoms) == 1:
             (atom,) = atoms
-            turns = few_values(self.levels.values, self.bounds, atom, least=0)
-            term, values = (term, values) if turns is None else (atom, turns)
+            iterations = few_values(self.levels.values, self.bounds, atom, least=0)
+            term, values = (term, values) if iterations is None else (atom, iterations)
         if len(values) <= _MOST_VALUES and self.levels.uniform(term) and self.is_common(term):
             self.few[term] = values
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from typing import TypeGuard, TypeVar
 
-from smem_lsp.analysis.decision.counters import Counters, Ticket
+from smem_lsp.analysis.decision.atomic_slots import AtomicSlot, Counters
 from smem_lsp.analysis.decision.formulas import (
     Expression,
     Formula,
@@ -14,25 +14,25 @@ from smem_lsp.analysis.decision.formulas import (
     either,
     negated,
 )
+from smem_lsp.analysis.decision.load_numbering import Arm, Earlier
 from smem_lsp.analysis.decision.loaded_values import inputs_of
 from smem_lsp.analysis.decision.ranks import handed_out, is_count, rank_of
-from smem_lsp.analysis.decision.rereads import Arm, Earlier
 from smem_lsp.analysis.decision.unknowns import BEFORE, WITH_FIRST, Origin, Unknowns
-from smem_lsp.analysis.values.terms import (
-    POINTS,
-    Level,
-    LoopVar,
-    Op,
-    Opaque,
-    Sym,
-    Term,
-    parts_of,
-)
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.integers import OPERATORS
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 from smem_lsp.terms.intervals import INFINITE
+from smem_lsp.terms.language import (
+    POINTS,
+    Level,
+    LoopVar,
+    Op,
+    OpaqueTerm,
+    Sym,
+    Term,
+    parts_of,
+)
 
 Made = TypeVar("Made")
 
@@ -58,7 +58,7 @@ class Memory:
 
 
 @dataclass(slots=True)
-class Loaded:
+class LoadedValues:
     """What the two threads load, so far. ``through``: by pointer, then by index and thread; ``again``: by a load that
     it gets the same as, and thread, with the arms that this rests on."""
 
@@ -72,21 +72,21 @@ class HandedOut:
     whether the thread votes; ``tickets``: what is found in counters, by whom, and whether for the whole warp."""
 
     places: dict[tuple[Term, int], tuple[Expression, Formula]] = field(default_factory=dict)
-    tickets: list[tuple[Ticket, Expression, int, bool]] = field(default_factory=list)
+    tickets: list[tuple[AtomicSlot, Expression, int, bool]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class HiddenValues(Unknowns):
-    """Variables for what a term hides. ``skipped``: loops (points) that may run no turn on the way; ``choosing``: it is
-    asked who comes to a place, not what is touched there; ``gathered``: loops have made what loaded values decide;
-    ``opaque``: what a free variable is, and whose."""
+    """Variables for what a term hides. ``skipped``: loops (points) that may run no iteration on the way; ``choosing``:
+    it is asked who comes to a place, not what is touched there; ``gathered``: loops have made what loaded values
+    decide; ``opaque``: what a free variable is, and whose."""
 
     memory: Memory = field(default_factory=Memory)
     skipped: frozenset[int] = frozenset()
     choosing: bool = False
     gathered: bool = False
     opaque: dict[str, tuple[Term, int]] = field(default_factory=dict)
-    loaded: Loaded = field(default_factory=Loaded)
+    loaded: LoadedValues = field(default_factory=LoadedValues)
     handed_out: HandedOut = field(default_factory=HandedOut)
     # of what may be the same for both: what one of the two has, and which one
     _first_of: dict[Term, tuple[Expression, int]] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class HiddenValues(Unknowns):
     def free(self, term: Term, who: int, ahead: int) -> Expression:
         """A variable for a value that is not known: one for both threads where the block agrees on it."""
         agreed = self.levels.uniform(term)
-        if ahead == BEFORE and agreed and self.turns.next:
+        if ahead == BEFORE and agreed and self.iterations.next:
             return self.free(term, 0, 0)  # what the first thread has in its turn
         shared = agreed and not ahead and self.is_common(term)
         name = f"u{term.serial}" if shared else f"u{term.serial}.{who}.{ahead}"
@@ -104,17 +104,17 @@ class HiddenValues(Unknowns):
         found = self.variable(name, low if low > -INFINITE else None, high if high < INFINITE else None)
         self.opaque[name] = term, who
         if ahead:
-            self.tie_in_other_turn(term, found, who, ahead)
+            self.tie_in_other_iteration(term, found, who, ahead)
         else:
-            self.tie_in_own_turn(term, found, who, shared=shared)
+            self.tie_in_own_iteration(term, found, who, shared=shared)
         self.note(term, agreed=agreed)
         return found
 
-    def tie_in_own_turn(self, term: Term, found: Expression, who: int, *, shared: bool) -> None:
-        """What is known of a value in the turn that its thread is in. ``shared``: both threads have it."""
+    def tie_in_own_iteration(self, term: Term, found: Expression, who: int, *, shared: bool) -> None:
+        """What is known of a value in the iteration that its thread is in. ``shared``: both threads have it."""
         if not shared and self.levels.level(term) <= Level.WARP and self.is_common(term):
             self.tie_in_warp(term, found, who)
-        if isinstance(term, Opaque):
+        if isinstance(term, OpaqueTerm):
             self.tie_in_memory(term, found, who, shared=shared)
         if not shared and _is_function(term):
             self.tie_to_operands(term, found, who)
@@ -127,16 +127,16 @@ class HiddenValues(Unknowns):
         if self.memory.counters.tickets:
             self.give_out(term, found, who)
 
-    def tie_in_other_turn(self, term: Term, found: Expression, who: int, ahead: int) -> None:
-        """What is known of a value in another turn than that of its thread."""
+    def tie_in_other_iteration(self, term: Term, found: Expression, who: int, ahead: int) -> None:
+        """What is known of a value in another iteration than that of its thread."""
         if _is_load(term):
             self.keep_octet(term, found)
             if ahead == WITH_FIRST:
-                self.tie_to_turns(term, found, who)
+                self.tie_to_iterations(term, found, who)
         if _is_cast(term):
             self.keep_number(term, found, who, ahead)
 
-    def tie_in_memory(self, term: Opaque, found: Expression, who: int, *, shared: bool) -> None:
+    def tie_in_memory(self, term: OpaqueTerm, found: Expression, who: int, *, shared: bool) -> None:
         """What is known of a value that may have been loaded: from what else it is the same as."""
         load = _is_load(term)
         if load and not shared:
@@ -147,7 +147,7 @@ class HiddenValues(Unknowns):
             self.keep_octet(term, found)
             self.tie_to_loads(term, found, 0 if shared else who)
 
-    def keep_octet(self, load: Opaque, found: Expression) -> None:
+    def keep_octet(self, load: OpaqueTerm, found: Expression) -> None:
         """Most likely a pointer to unsigned numbers of 8 bits leads to such numbers."""
         base = load.sources[0] if load.sources else None
         if isinstance(base, Sym) and base.name in self.memory.octets:
@@ -158,9 +158,9 @@ class HiddenValues(Unknowns):
         (source,) = _operands(cast)
         self.assumed.natural.append(self.unnoted(lambda: found.equals(self.value(source, who, ahead))))
 
-    def tie_to_turns(self, term: Opaque, found: Expression, who: int) -> None:
-        """What the thread loads in the turn of the first one is what that one loads from the same address; and most
-        likely what it loads from there in its own turn, if the memory is not shared."""
+    def tie_to_iterations(self, term: OpaqueTerm, found: Expression, who: int) -> None:
+        """What the thread loads in the iteration of the first one is what that one loads from the same address; and
+        most likely what it loads from there in its own iteration, if the memory is not shared."""
         address = term.sources if term.access is None else self.levels.values.address(term.access)
         if not address or term.access in self.memory.updates:
             return
@@ -205,10 +205,10 @@ class HiddenValues(Unknowns):
         self.assumed.agreed.append(own)
         return found
 
-    def tie_to_address(self, term: Opaque, found: Expression, who: int) -> None:
-        """Two threads load the same from one address of memory that the kernel does not change, and in one turn even
-        where another pointer may lead there, or where barriers keep all writes away. Else they do in one turn if nobody
-        races: who writes between the two loads is not ordered with one of them."""
+    def tie_to_address(self, term: OpaqueTerm, found: Expression, who: int) -> None:
+        """Two threads load the same from one address of memory that the kernel does not change, and in one iteration
+        even where another pointer may lead there, or where barriers keep all writes away. Else they do in one iteration
+        if nobody races: who writes between the two loads is not ordered with one of them."""
         if term.access is None:
             address = term.sources or None
         else:
@@ -224,7 +224,7 @@ class HiddenValues(Unknowns):
             same = either(*self.differ(own, whose, who), theirs.equals(found))
             (self.side if kept else self.assumed.reread).append(same)
 
-    def tie_to_loads(self, term: Opaque, found: Expression, who: int) -> None:
+    def tie_to_loads(self, term: OpaqueTerm, found: Expression, who: int) -> None:
         """Most likely nobody writes meanwhile what is loaded, so that one address has one value: for one thread, and
         for two where the kernel does not change the memory. That a pointer is cast is not seen, so no proof rests on
         this."""
@@ -331,7 +331,7 @@ class HiddenValues(Unknowns):
         for other, theirs, whose, warps in self.handed_out.tickets:
             if whose == who or of_warps is not warps:
                 continue
-            if not self.memory.counters.differ(ticket, other, self.turns.common):
+            if not self.memory.counters.differ(ticket, other, self.iterations.common):
                 continue
             left = found + self.value(ticket.added, who), theirs + self.value(other.added, whose)
             behind = (theirs >= left[0], found >= left[1])
@@ -347,7 +347,7 @@ class HiddenValues(Unknowns):
         return self.levels.values.table.one_size and (self.dims is not None or self.axes == "x")
 
     def tie_to_start(self, term: Term, found: Expression, who: int) -> None:
-        """What a loop leaves is what it began with, where it ran no turn."""
+        """What a loop leaves is what it began with, where it ran no iteration."""
         for point in sorted(self.skipped):
             loop = self.levels.values.loops.get(point)
             if loop is None or not loop.tested or loop.once:
@@ -427,8 +427,8 @@ class HiddenValues(Unknowns):
         return True
 
 
-def _is_load(term: Term) -> TypeGuard[Opaque]:
-    return isinstance(term, Opaque) and term.origin == "load"
+def _is_load(term: Term) -> TypeGuard[OpaqueTerm]:
+    return isinstance(term, OpaqueTerm) and term.origin == "load"
 
 
 def _is_made(term: Term) -> bool:
@@ -438,7 +438,7 @@ def _is_made(term: Term) -> bool:
 
 def _is_cast(term: Term) -> bool:
     """Is it another value in a type that may not hold it?"""
-    return isinstance(term, Opaque) and term.origin == "lost" and len(term.sources) == 1
+    return isinstance(term, OpaqueTerm) and term.origin == "lost" and len(term.sources) == 1
 
 
 def _is_function(term: Term) -> bool:
@@ -450,12 +450,12 @@ def _is_function(term: Term) -> bool:
 
 def _is_of_memory(load: Term) -> bool:
     """Is it loaded from shared memory, or through a pointer that the kernel gets?"""
-    assert isinstance(load, Opaque)
+    assert isinstance(load, OpaqueTerm)
     return load.access is not None or (bool(load.sources) and isinstance(load.sources[0], Sym))
 
 
 def _operands(term: Term) -> tuple[Term, ...]:
-    return term.args if isinstance(term, Op) else term.sources if isinstance(term, Opaque) else ()
+    return term.args if isinstance(term, Op) else term.sources if isinstance(term, OpaqueTerm) else ()
 
 
 def _is_of_data(operator: str) -> bool:

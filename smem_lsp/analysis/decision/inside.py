@@ -12,24 +12,24 @@ from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.conditions import Condition
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.formulas import Formula, either, negated
-from smem_lsp.analysis.decision.question import Asker
-from smem_lsp.analysis.values.terms import Table, Term
-from smem_lsp.ir.host_terms import Atom, Sum, Symbol, symbols_of
+from smem_lsp.analysis.decision.question import RaceQueries
 from smem_lsp.ir.nodes import Access
 from smem_lsp.source import record
 from smem_lsp.source.regex import regex
+from smem_lsp.terms.language import Term, TermTable
+from smem_lsp.terms.symbolic import Atom, Symbol, SymbolicSum, symbols_of
 
 _EFFORT = 200_000  # of one question
 _MOST = (1 << 31) - 1  # bytes that do not overflow
 _SYMBOL = regex(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
-def is_plain(total: Sum) -> bool:
+def is_plain(total: SymbolicSum) -> bool:
     """Is it made of nothing but parameters, their members, and the size of the block?"""
     return all(isinstance(atom, Symbol) and _is_spelled(atom) for product in total for atom in product)
 
 
-def stays_between(asker: Asker, access: Access, begin: Sum, end: Sum | None) -> bool:
+def stays_between(asker: RaceQueries, access: Access, begin: SymbolicSum, end: SymbolicSum | None) -> bool:
     """Does it touch no byte in front of ``begin``, and none from ``end`` on (None: it may), both in bytes from the
     start of the array? False: that is not proved."""
     buffer, values = asker.of.kernel.buffers[access.buffer], asker.of.values
@@ -41,11 +41,11 @@ def stays_between(asker: Asker, access: Access, begin: Sum, end: Sum | None) -> 
     if sizes is None:
         return False
     terms = [_term(values.table, total) for total in bounds]
-    touched = _Touched(start, width, terms, sizes)
+    touched = _TouchedArray(start, width, terms, sizes)
     for loose in (True, False):
         encoder = asker.encoder(loose=loose)
         asked = touched.outside(encoder, asker.of.positions[access.point].conditions)
-        if asker.solve(encoder, asked, _EFFORT).outcome is solver.Outcome.NONE:
+        if asker.solve(encoder, asked, _EFFORT).outcome is solver.Satisfiability.NONE:
             return True
         if not encoder.loosened:
             return False
@@ -58,7 +58,7 @@ def _is_one_piece(access: Access) -> bool:
     return not (several or access.guess or access.strayed or access.asynchronous)
 
 
-def _sizes(table: Table, bounds: Sequence[Sum]) -> list[Term] | None:
+def _sizes(table: TermTable, bounds: Sequence[SymbolicSum]) -> list[Term] | None:
     """The parameters and the atoms that sums are made of, all of them sizes; None: a solver has no term for one."""
     names = {symbol for total in bounds for symbol in symbols_of(total)}
     atoms = {atom for total in bounds for product in total for atom in product}
@@ -82,7 +82,7 @@ def _has_term(atom: Atom) -> bool:
 
 
 @record
-class _Touched:
+class _TouchedArray:
     """``width`` bytes from ``start`` on, in an array of which only those from the first of ``bounds`` on, below the
     second, if there is one, may be touched. ``sizes``: what the places are made of."""
 
@@ -104,7 +104,7 @@ class _Touched:
         return [*known, *encoder.side, leaves]
 
 
-def _term(table: Table, total: Sum) -> Term:
+def _term(table: TermTable, total: SymbolicSum) -> Term:
     found = table.const(0)
     for product, count in sorted(total.items(), key=repr):
         part = table.const(count)
@@ -114,7 +114,7 @@ def _term(table: Table, total: Sum) -> Term:
     return found
 
 
-def _of_atom(table: Table, atom: Atom) -> Term:
+def _of_atom(table: TermTable, atom: Atom) -> Term:
     if isinstance(atom, Symbol):
         return table.sym(atom.name)
     operands = (_term(table, dict(each.products)) for each in atom.operands)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from smem_lsp.analysis.decision.conditions import Condition, Position
-from smem_lsp.analysis.decision.ways import Open
+from smem_lsp.analysis.decision.path_classes import Open
 from smem_lsp.ir.nodes import Access, Barrier
 from smem_lsp.source.record import dataclass
 

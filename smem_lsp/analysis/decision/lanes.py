@@ -10,16 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smem_lsp.analysis.decision import solver
+from smem_lsp.analysis.decision.arriving_threads import come
 from smem_lsp.analysis.decision.barriers import BarrierJudge
-from smem_lsp.analysis.decision.comers import come
-from smem_lsp.analysis.decision.forks import Fork, Site, is_idle, sites
+from smem_lsp.analysis.decision.divergence import (
+    DATA,
+    TO_PROVE,
+    Asked,
+    DivergenceResult,
+    ForkQuestion,
+    Reachability,
+    for_sizes,
+)
+from smem_lsp.analysis.decision.divergence_points import DivergenceSite, Fork, is_idle, sites
 from smem_lsp.analysis.decision.formulas import Formula, either
-from smem_lsp.analysis.decision.parting import DATA, TO_PROVE, Asked, ForkQuestion, Parted, Reach, for_sizes
 from smem_lsp.analysis.decision.size_sets import SizeCondition
 from smem_lsp.analysis.decision.unknowns import Origin
-from smem_lsp.analysis.values.terms import Const, Level
-from smem_lsp.ir.nodes import Barrier, BarrierKind, Exchange
+from smem_lsp.ir.nodes import Barrier, BarrierKind, WarpCollective
 from smem_lsp.source import checkpoint, record
+from smem_lsp.terms.language import Const, Level
 
 _ALL_LANES = 0xFFFFFFFF
 
@@ -29,7 +37,7 @@ class LaneMissing:
     """``thread`` comes to the operation ``node``, and ``other``, whose lane the mask names, goes another way.
     ``condition``: for which values of a parameter; None: for all; ``data``: loaded values decide."""
 
-    node: Barrier | Exchange
+    node: Barrier | WarpCollective
     thread: int
     other: int
     condition: SizeCondition | None = None
@@ -58,7 +66,7 @@ def _is_of_warp(node: Barrier) -> bool:
     return node.kind is BarrierKind.WARP and not node.guess
 
 
-def _missing(judge: BarrierJudge, site: Site, mask: int) -> LaneMissing | None:
+def _missing(judge: BarrierJudge, site: DivergenceSite, mask: int) -> LaneMissing | None:
     asker = judge.asker
     for fork in site.forks:
         if not fork.known:
@@ -68,45 +76,57 @@ def _missing(judge: BarrierJudge, site: Site, mask: int) -> LaneMissing | None:
         if isinstance(site.node, Barrier) and is_idle(fork):
             continue
         found = _parted(judge, site, fork, mask)
-        if found.reach is Reach.ALL:
+        if found.reach is Reachability.ALL:
             continue
         witness = found.witness
-        if witness is None or found.reach not in (Reach.DATA, Reach.CONDITION, Reach.DIVERGES):
+        if witness is None or found.reach not in (
+            Reachability.DATA,
+            Reachability.CONDITION,
+            Reachability.DIVERGES,
+        ):
             return None
-        if found.reach is not Reach.DATA:
+        if found.reach is not Reachability.DATA:
             here = come(asker, site.node, found)
             if here is None or witness.threads[0] not in here or witness.threads[1] in here:
                 return None
         condition = None if found.sizes is None else found.sizes.condition
-        return LaneMissing(site.node, *witness.threads, condition, found.reach is Reach.DATA)
+        return LaneMissing(site.node, *witness.threads, condition, found.reach is Reachability.DATA)
     return None
 
 
-def _parted(judge: BarrierJudge, site: Site, fork: Fork, mask: int) -> Parted:
+def _parted(judge: BarrierJudge, site: DivergenceSite, fork: Fork, mask: int) -> DivergenceResult:
     """What is decided of two lanes at one fork."""
     asker = judge.asker
     question, formulas = _asked(judge, site, fork, mask)
     found = question.solve(formulas, TO_PROVE)
-    if found.outcome is solver.Outcome.NONE:
-        return Parted(Reach.ALL)
-    undecided = Parted(Reach.UNDECIDED, fork)
-    if fork.hides(site.node) or found.outcome is not solver.Outcome.SOME or Origin.UNKNOWN in question.origin:
+    if found.outcome is solver.Satisfiability.NONE:
+        return DivergenceResult(Reachability.ALL)
+    undecided = DivergenceResult(Reachability.UNDECIDED, fork)
+    if (
+        fork.hides(site.node)
+        or found.outcome is not solver.Satisfiability.SOME
+        or Origin.UNKNOWN in question.origin
+    ):
         return undecided
     if not judge.may_tell(site, fork):
         return undecided
-    meant = [*formulas, *question.encoder.assumed.all, *question.first_turns(site)]
+    meant = [*formulas, *question.encoder.assumed.all, *question.first_iterations(site)]
     if question.origin & DATA:
         shown = question.witness([*meant, *question.alike_data()], {})
-        return undecided if shown is None else Parted(Reach.DATA, fork, None, shown[0], None, shown[1])
+        return (
+            undecided
+            if shown is None
+            else DivergenceResult(Reachability.DATA, fork, None, shown[0], None, shown[1])
+        )
     asked: list[Asked] = [(question, meant)]
-    for later in judge.later_turns(site, fork):
+    for later in judge.later_iterations(site, fork):
         another, more = _asked(judge, site, later, mask)
         if not another.origin & (DATA | Origin.UNKNOWN):
-            asked.append((another, [*more, *another.encoder.assumed.all, *another.first_turns(site)]))
+            asked.append((another, [*more, *another.encoder.assumed.all, *another.first_iterations(site)]))
     return for_sizes(asker, asked, None)
 
 
-def _asked(judge: BarrierJudge, site: Site, fork: Fork, mask: int) -> Asked:
+def _asked(judge: BarrierJudge, site: DivergenceSite, fork: Fork, mask: int) -> Asked:
     question = ForkQuestion(judge.asker, fork, loose=False)
     formulas = [*question.parted(), question.in_one_warp(judge.asker.of.kernel.dialect.lanes)]
     return question, [*formulas, *_named(question, mask), *question.comes(site)]

@@ -7,11 +7,11 @@ from dataclasses import field
 from enum import Flag
 
 from smem_lsp.analysis.threads.uniformity import Levels
-from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Term, Thread
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import OPERATORS
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import LoopVar, Op, OpaqueTerm, Term, Thread
 
 _MOST = 200  # terms that are gone through
 
@@ -44,13 +44,13 @@ def inputs_of(
             found.terms.append(term)
         elif differing.goes_round(term):
             found.turning = True
-        elif isinstance(term, Opaque) and term.origin == "load":
+        elif isinstance(term, OpaqueTerm) and term.origin == "load":
             address = None if term.access is None else values.address(term.access)
             place = term.sources or address or ()
             found.loaded = True
             found.complete = found.complete and bool(place) and term.access not in updates
             found.placed = found.placed and not any(
-                made_of(each, values, levels, updates) is Made.UNKNOWN for each in place
+                made_of(each, values, levels, updates) is MadeOf.UNKNOWN for each in place
             )
             differing.left += place
         elif (operands := _operands(term)) is not None:
@@ -60,7 +60,7 @@ def inputs_of(
     return found
 
 
-class Made(Flag):
+class MadeOf(Flag):
     """What a value that differs between threads is made of, as far as nothing is loaded."""
 
     OF_DATA = 0  # of no more than what is loaded, and of what the block agrees on
@@ -69,24 +69,26 @@ class Made(Flag):
     EXCHANGED = 4  # lanes of a warp exchange something, and may have the same then
 
 
-def made_of(value: Term, values: ValueFacts, levels: Levels, updates: Collection[int] = frozenset()) -> Made:
+def made_of(
+    value: Term, values: ValueFacts, levels: Levels, updates: Collection[int] = frozenset()
+) -> MadeOf:
     """``updates``: as in ``inputs_of``; what is found in a counter tells threads from each other as numbers do."""
-    found, differing = Made.OF_DATA, _Differing(value, values, levels)
+    found, differing = MadeOf.OF_DATA, _Differing(value, values, levels)
     for term in differing:
         if len(differing.seen) > _MOST or isinstance(term, Thread):
-            found |= Made.BY_NUMBER
+            found |= MadeOf.BY_NUMBER
         elif differing.goes_round(term):
             pass
-        elif isinstance(term, Opaque) and term.origin == "load":
-            found |= Made.BY_NUMBER if term.access in updates else Made.OF_DATA
+        elif isinstance(term, OpaqueTerm) and term.origin == "load":
+            found |= MadeOf.BY_NUMBER if term.access in updates else MadeOf.OF_DATA
         elif isinstance(term, Op):
-            found |= Made.EXCHANGED if term.operator.endswith("_sync()") else Made.OF_DATA
+            found |= MadeOf.EXCHANGED if term.operator.endswith("_sync()") else MadeOf.OF_DATA
             differing.left += term.args
-        elif isinstance(term, Opaque) and term.sources:
+        elif isinstance(term, OpaqueTerm) and term.sources:
             differing.left += term.sources
         else:
-            found |= Made.UNKNOWN
-        if Made.BY_NUMBER in found:
+            found |= MadeOf.UNKNOWN
+        if MadeOf.BY_NUMBER in found:
             break
     return found
 
@@ -113,8 +115,8 @@ class _Differing:
                 yield term
 
     def goes_round(self, term: Term) -> bool:
-        """Does a loop change it from turn to turn? What it begins with and goes on with is left then, and what decides
-        how many turns there are."""
+        """Does a loop change it from iteration to iteration? What it begins with and goes on with is left then, and
+        what decides how many iterations there are."""
         if not isinstance(term, LoopVar) or term not in self.moves:
             return False
         loop, moves = self.values.loops[term.loop], self.moves[term]
@@ -126,7 +128,7 @@ def _operands(term: Term) -> tuple[Term, ...] | None:
     """What a value is computed of, and nothing else has a part in; None: that is not known."""
     if isinstance(term, Op):
         return term.args if _is_computed(term.operator) else None
-    if isinstance(term, Opaque) and term.origin in ("lost", "exit"):
+    if isinstance(term, OpaqueTerm) and term.origin in ("lost", "exit"):
         return term.sources or None
     return None
 

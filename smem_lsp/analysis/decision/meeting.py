@@ -8,13 +8,13 @@ from smem_lsp.analysis.decision.conditions import Condition
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.formulas import Expression, Formula, both, either, negated, truth
 from smem_lsp.analysis.decision.hidden_values import Memory
+from smem_lsp.analysis.decision.path_classes import SAME_TURN, InIteration, LastIteration, NotTaken, PathClass
 from smem_lsp.analysis.decision.touched_bytes import TouchedBytes
-from smem_lsp.analysis.decision.unknowns import WITH_FIRST, Launches, Origin, Turns
-from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn, LastTurn, NotTaken, Way
-from smem_lsp.analysis.values.terms import Sym, parts_of
+from smem_lsp.analysis.decision.unknowns import WITH_FIRST, Iterations, Launches, Origin
 from smem_lsp.analysis.values.value_facts import LoopFacts
 from smem_lsp.ir.nodes import Access
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Sym, parts_of
 
 
 @dataclass(slots=True)
@@ -30,15 +30,15 @@ class Meeting(TouchedBytes):
         known = {
             (each.point, 0 if each.before else 1): each.number
             for each in self.way.decisions
-            if isinstance(each, InTurn)
+            if isinstance(each, InIteration)
         }
         if self.at_first:
             inside = [(loop, who) for who, loops in enumerate((one, other)) for loop in loops]
             known |= {each: 0 for each in inside if each[0] != self.way.crossed and each not in known}
         left = asker.of.left_behind(frozenset(common), frozenset((*one, *other)))
         passed = asker.of.passed(self.first, self.second, self.way)
-        turns = Turns(
-            frozenset(common), self.way.crossed, self.way.several, self.way.turns, known, left, passed
+        iterations = Iterations(
+            frozenset(common), self.way.crossed, self.way.several, self.way.iterations, known, left, passed
         )
         of = asker.of
         return Encoder(
@@ -46,7 +46,7 @@ class Meeting(TouchedBytes):
             asker.bounds,
             asker.dims,
             asker.axes,
-            turns,
+            iterations,
             Launches(asker.grid, asker.fewest, asker.bound_sizes()),
             memory=Memory(
                 of.updates,
@@ -96,7 +96,7 @@ class Meeting(TouchedBytes):
         encoder = self.encoder
         formulas = [self.different_threads()]
         if self.way.crossed is not None:
-            encoder.turn(self.way.crossed, 1)
+            encoder.iteration(self.way.crossed, 1)
         encoder.choosing = True
         for who, access in enumerate((self.first, self.second)):
             for each in self.asker.of.positions[access.point].conditions:
@@ -147,16 +147,16 @@ class Meeting(TouchedBytes):
         return found if condition.truth else negated(found)
 
     def goes_on(self, access: Access, who: int) -> Iterator[Formula]:
-        """A loop that is checked behind its body has been checked in front of all turns but the first. What it asks of
-        data is left out: the first turn asks for nothing."""
+        """A loop that is checked behind its body has been checked in front of all iterations but the first. What it
+        asks of data is left out: the first iteration asks for nothing."""
         for point in self.asker.of.positions[access.point].loops:
             loop = self.asker.of.values.loops.get(point)
             if loop is not None and not loop.tested and loop.head.known:
-                yield either(self.encoder.turn(point, who).equals(0), self.encoder.holds(loop.head, who))
+                yield either(self.encoder.iteration(point, who).equals(0), self.encoder.holds(loop.head, who))
 
     def stayed(self) -> Iterator[Formula]:
-        """In the turn that the first thread is in, the second one did not jump out of the loop. That data let it stay
-        makes nothing more likely: nobody has asked whether both threads stayed in the turns before."""
+        """In the iteration that the first thread is in, the second one did not jump out of the loop. That data let it
+        stay makes nothing more likely: nobody has asked whether both threads stayed in the iterations before."""
         of, encoder = self.asker.of, self.encoder
         before = encoder.origin
         for leaving in of.not_taken(self.first, self.second, self.way):
@@ -175,33 +175,33 @@ class Meeting(TouchedBytes):
             return self.decided(self.way)
         return [either(*(both(*self.decided(way)) for way in self.ways))]
 
-    def decided(self, way: Way) -> list[Formula]:
+    def decided(self, way: PathClass) -> list[Formula]:
         found = []
         if self.way.several and not way.several and way.crossed is not None:
-            before, after = (self.encoder.turn(way.crossed, who) for who in (0, 1))
-            found.append(after.equals(before + way.turns))
+            before, after = (self.encoder.iteration(way.crossed, who) for who in (0, 1))
+            found.append(after.equals(before + way.iterations))
         for each in way.in_order:
             who = 0 if each.before else 1
             loop = self.asker.of.values.loops.get(each.point)
             if not isinstance(each, NotTaken):
                 if loop is not None and not loop.once:
-                    found.append(self.in_turn(each, loop))
+                    found.append(self.in_iteration(each, loop))
                 continue
             if loop is not None and not loop.once:
                 found.append(negated(self.encoder.holds(loop.first, who)))
                 continue
             term = self.asker.of.values.conditions.get(each.point)
-            if term is not None:  # in one turn both decide alike, or one of them does not come there
+            if term is not None:  # in one iteration both decide alike, or one of them does not come there
                 for whose in (who,) if way.crossed is not None else (0, 1):
                     taken = self.encoder.holds(term, whose)
                     found.append(taken if each.arm else negated(taken))
         return found
 
-    def in_turn(self, mark: InTurn | LastTurn, loop: LoopFacts) -> Formula:
+    def in_iteration(self, mark: InIteration | LastIteration, loop: LoopFacts) -> Formula:
         encoder = self.encoder
-        if isinstance(mark, InTurn):
+        if isinstance(mark, InIteration):
             who = 0 if mark.before else 1
-            known = encoder.turn(mark.point, who).equals(mark.number)
+            known = encoder.iteration(mark.point, who).equals(mark.number)
             if mark.number:
                 return known
             starts = ((encoder.turning.get((each.atom, who)), each.init) for each in loop.recurrences)

@@ -10,15 +10,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
+from smem_lsp.analysis.decision.arriving_threads import come
 from smem_lsp.analysis.decision.barriers import BarrierJudge
-from smem_lsp.analysis.decision.comers import come
-from smem_lsp.analysis.decision.forks import Site
-from smem_lsp.analysis.decision.parting import Parted, Reach
-from smem_lsp.analysis.decision.question import Asker
+from smem_lsp.analysis.decision.divergence import DivergenceResult, Reachability
+from smem_lsp.analysis.decision.divergence_points import DivergenceSite
+from smem_lsp.analysis.decision.question import RaceQueries
 from smem_lsp.analysis.decision.size_sets import SizeCondition
 from smem_lsp.analysis.threads.block_shape import evidence
 from smem_lsp.analysis.threads.divergence import samples_for
-from smem_lsp.analysis.values.block_shape import NO_GROUND, BlockShape, Ground, most_threads
+from smem_lsp.analysis.values.block_shape import NO_GROUND, BlockAssumption, BlockShape, most_threads
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.ir.nodes import Barrier, Branch, Dims, Loop
 from smem_lsp.source import checkpoint, record
@@ -41,7 +41,7 @@ class Mispaired:
     outside: int
     other: Barrier
     dims: Dims
-    ground: Ground
+    ground: BlockAssumption
     condition: SizeCondition | None = None
     sizes: Mapping[str, int] = field(default_factory=dict)
     from_on: bool = True
@@ -62,20 +62,24 @@ def mispaired(judge: BarrierJudge, shape: BlockShape | None) -> Iterator[Mispair
         return
     for site in judge.sites:
         checkpoint()
-        if not isinstance(site.node, Barrier) or site.node.guess or judge.prove(site) is not Reach.UNDECIDED:
+        if (
+            not isinstance(site.node, Barrier)
+            or site.node.guess
+            or judge.prove(site) is not Reachability.UNDECIDED
+        ):
             continue
         found = judge.told(site)
         if shape is not None:
-            shown = _shown(judge, site, found, Ground(named=(shape,)))
-        elif found.reach is Reach.SIZES:
+            shown = _shown(judge, site, found, BlockAssumption(named=(shape,)))
+        elif found.reach is Reachability.SIZES:
             shown = _in_every_block(judge, site)
         else:
-            shown = _shown(judge, site, found, NO_GROUND) if found.reach is Reach.DATA else None
+            shown = _shown(judge, site, found, NO_GROUND) if found.reach is Reachability.DATA else None
         if shown is not None:
             yield shown
 
 
-def _in_every_block(judge: BarrierJudge, site: Site) -> Mispaired | None:
+def _in_every_block(judge: BarrierJudge, site: DivergenceSite) -> Mispaired | None:
     """The example of a block of 256 threads, where every block from some size on shows one: of more than one warp, or
     more than half of those that the kernel is written for."""
     kernel, values = judge.asker.of.kernel, judge.asker.of.values
@@ -94,8 +98,8 @@ def _in_every_block(judge: BarrierJudge, site: Site) -> Mispaired | None:
     for dims in samples[::-1] if flat else samples:
         tried = replace(judge, asker=in_block(judge.asker, dims), _sites=[site], _agreed={})
         found = tried.told(site)
-        ground = NO_GROUND if flat else Ground(tried=dims)
-        example = _shown(tried, site, found, ground) if found.reach is Reach.DIVERGES else None
+        ground = NO_GROUND if flat else BlockAssumption(tried=dims)
+        example = _shown(tried, site, found, ground) if found.reach is Reachability.DIVERGES else None
         if example is None:
             if not flat or shown is None:
                 return None
@@ -106,25 +110,27 @@ def _in_every_block(judge: BarrierJudge, site: Site) -> Mispaired | None:
     if shown is None or not flat:
         return shown
     largest = min(evidence(kernel, values, judge.control).upper[0], MAX_THREADS)
-    ground = Ground(above=above, warp=lanes, whole_warps=True, largest=largest)
+    ground = BlockAssumption(above=above, warp=lanes, whole_warps=True, largest=largest)
     return replace(shown, ground=ground) if ground.covers_most else None
 
 
-def in_block(asker: Asker, dims: Dims) -> Asker:
+def in_block(asker: RaceQueries, dims: Dims) -> RaceQueries:
     """The same questions about a block that is known."""
     axes = "".join(axis for axis, size in zip("xyz", dims) if size > 1) or "x"
     bounds = Bounds(asker.of.values.loops, dims, exact=True)
     return replace(asker, dims=dims, axes=axes, bounds=bounds, effort=_EFFORT)
 
 
-def _shown(judge: BarrierJudge, site: Site, found: Parted, ground: Ground) -> Mispaired | None:
+def _shown(
+    judge: BarrierJudge, site: DivergenceSite, found: DivergenceResult, ground: BlockAssumption
+) -> Mispaired | None:
     """What the values of the witness come to; None: nothing that may be told."""
     fork, witness, other, asker = found.fork, found.witness, found.other, judge.asker
     if fork is None or witness is None or other is None or not isinstance(site.node, Barrier):
         return None
     one, outside = witness.threads
     inside: tuple[int, ...] = ()
-    if found.reach is not Reach.DATA:
+    if found.reach is not Reachability.DATA:
         came = come(asker, site.node, found)
         if came is None or one not in came or outside in came:
             return None
@@ -149,7 +155,7 @@ def _shown(judge: BarrierJudge, site: Site, found: Parted, ground: Ground) -> Mi
         condition,
         witness.sizes,
         found.sizes is None or found.sizes.from_on,
-        found.reach is Reach.DATA,
+        found.reach is Reachability.DATA,
     )
 
 

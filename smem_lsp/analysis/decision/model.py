@@ -8,13 +8,13 @@ from enum import Enum
 from smem_lsp.analysis.decision.reasons import Assumption, Reason, ReasonKind
 from smem_lsp.analysis.decision.size_sets import SizeCondition
 from smem_lsp.analysis.values.block_shape import BlockShape
-from smem_lsp.analysis.values.terms import Term
 from smem_lsp.ir.nodes import Access, Dims
 from smem_lsp.ir.places import Row
 from smem_lsp.source import record
+from smem_lsp.terms.language import Term
 
 
-class Answer(Enum):
+class PairVerdict(Enum):
     """Of a pair of accesses, from what is safe to what is not."""
 
     APART = "apart"  # no values make them touch one byte
@@ -30,11 +30,11 @@ class Answer(Enum):
 
     @property
     def is_safe(self) -> bool:
-        return self in (Answer.APART, Answer.IN_BOUNDS, Answer.SAME_VALUE)
+        return self in (PairVerdict.APART, PairVerdict.IN_BOUNDS, PairVerdict.SAME_VALUE)
 
     @property
     def is_race(self) -> bool:
-        return self in (Answer.RACE, Answer.CONDITION, Answer.LIKELY)
+        return self in (PairVerdict.RACE, PairVerdict.CONDITION, PairVerdict.LIKELY)
 
 
 @record
@@ -54,13 +54,13 @@ class Witness:
 @record
 class Decision:
     """``first`` and ``second``: the accesses; ``lanes``: two lanes of one warp, else threads of different warps;
-    ``back``: the second one in a later turn of a loop; ``reason``: why it is not decided; ``condition``: for which
+    ``back``: the second one in a later iteration of a loop; ``reason``: why it is not decided; ``condition``: for which
     parameters it happens; None: for all that keep both accesses inside the buffer; ``any_block``: which does not depend
     on the block; ``calls``: names of what would have to order them."""
 
     first: Access
     second: Access
-    answer: Answer
+    answer: PairVerdict
     lanes: bool = False
     back: bool = False
     witness: Witness | None = None
@@ -75,7 +75,7 @@ class Decision:
         return self.reason or _BY_ANSWER.get(self.answer)
 
 
-_BY_ANSWER = {Answer.DATA: Reason(ReasonKind.DATA), Answer.SIZES: Reason(ReasonKind.SIZES)}
+_BY_ANSWER = {PairVerdict.DATA: Reason(ReasonKind.DATA), PairVerdict.SIZES: Reason(ReasonKind.SIZES)}
 
 
 @record

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from smem_lsp.analysis.decision.followed import Followed
-from smem_lsp.analysis.decision.ways import Open
-from smem_lsp.analysis.values.terms import Const, Opaque, Sym, parts_of
+from smem_lsp.analysis.decision.kernel_model import KernelModel
+from smem_lsp.analysis.decision.path_classes import Open
 from smem_lsp.ir.nodes import Access
+from smem_lsp.terms.language import Const, OpaqueTerm, Sym, parts_of
 
 
-def most_telling(of: Followed, pairs: Sequence[Open]) -> list[Open]:
+def most_telling(of: KernelModel, pairs: Sequence[Open]) -> list[Open]:
     """First those of one place, whoever comes to it: nothing is left to ask but who does; in turns with those of two
     statements of which no data say who comes to them, and where to, which a short question decides. Then the others;
     those of different warps before lanes of one; those whose addresses are made of the same sizes before those of, as
@@ -45,7 +45,7 @@ def _accesses(pair: Open) -> Iterator[tuple[int, Access]]:
     yield pair.second.point, pair.second
 
 
-def _sizes(of: Followed, access: Access) -> frozenset[str]:
+def _sizes(of: KernelModel, access: Access) -> frozenset[str]:
     """The parameters and extents that its address is made of."""
     offset = of.values.offset(access, of.kernel.buffers[access.buffer])
     parts = () if offset is None else parts_of(offset)
@@ -54,13 +54,13 @@ def _sizes(of: Followed, access: Access) -> frozenset[str]:
     )
 
 
-def _rests_on_data(of: Followed, access: Access) -> bool:
+def _rests_on_data(of: KernelModel, access: Access) -> bool:
     """Does a value that is loaded, and not the same for the block, decide who comes to it or what it touches?"""
     terms = [each.term for each in of.positions[access.point].conditions]
     offset = of.values.offset(access, of.kernel.buffers[access.buffer])
     if offset is None:
         return True
-    loaded = (each for each in parts_of(*terms, offset) if isinstance(each, Opaque))
+    loaded = (each for each in parts_of(*terms, offset) if isinstance(each, OpaqueTerm))
     return any(not of.levels.uniform(each) for each in loaded)
 
 
@@ -69,7 +69,7 @@ def _statement(access: Access) -> object:
     return where, access.span, access.kind
 
 
-def _place(of: Followed, access: Access) -> tuple[int, int] | None:
+def _place(of: KernelModel, access: Access) -> tuple[int, int] | None:
     """The buffer, and the byte in it where the access begins, whoever makes it; None: it is not one byte."""
     offset = of.values.offset(access, of.kernel.buffers[access.buffer])
     return (access.buffer, offset.n) if isinstance(offset, Const) else None

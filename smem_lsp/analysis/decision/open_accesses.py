@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from smem_lsp.analysis.decision.ways import InTurn, Mark, NotTaken, Way
+from smem_lsp.analysis.decision.path_classes import InIteration, Mark, NotTaken, PathClass
 
 _MOST_WAYS = 64  # kept apart at one point; beyond, what was not taken is forgotten
 _MOST_NOT_TAKEN = 3  # decisions that one way remembers
 MOST_TURNS = 8  # of a loop that are counted meanwhile
 
-State = dict[Way, int]  # open accesses, as bits
+State = dict[PathClass, int]  # open accesses, as bits
 
 
 def before_back_edge(decisions: frozenset[Mark]) -> frozenset[Mark]:
-    """The same once the back edge is crossed: they belong to the turn before."""
+    """The same once the back edge is crossed: they belong to the iteration before."""
     return frozenset(NotTaken(d.point, d.arm, True) if isinstance(d, NotTaken) else d for d in decisions)
 
 
@@ -20,20 +20,20 @@ def in_flight(state: State) -> State:
     return {way: open_ for way, open_ in state.items() if way.flight is not None}
 
 
-def with_mark(way: Way, mark: Mark) -> Way:
-    tells_turn = way.flight is not None and isinstance(mark, InTurn)
-    if (len(way.decisions) >= _MOST_NOT_TAKEN and not tells_turn) or way.several:
+def with_mark(way: PathClass, mark: Mark) -> PathClass:
+    tells_iteration = way.flight is not None and isinstance(mark, InIteration)
+    if (len(way.decisions) >= _MOST_NOT_TAKEN and not tells_iteration) or way.several:
         return way
     return way._replace(decisions=way.decisions | {mark})
 
 
-def one_turn_on(way: Way, loop: int) -> Way:
-    """The same in the next turn of a loop that was entered on the way. It is known of copies in flight."""
+def one_iteration_on(way: PathClass, loop: int) -> PathClass:
+    """The same in the next iteration of a loop that was entered on the way. It is known of copies in flight."""
     for mark in way.decisions:
-        if isinstance(mark, InTurn) and mark.point == loop and not mark.before:
+        if isinstance(mark, InIteration) and mark.point == loop and not mark.before:
             kept = way.decisions - {mark}
             if way.flight is not None and mark.number < MOST_TURNS:
-                kept |= {InTurn(loop, mark.number + 1)}
+                kept |= {InIteration(loop, mark.number + 1)}
             return way._replace(decisions=kept)
     return way
 
@@ -46,7 +46,7 @@ def marked(state: State, mark: Mark) -> State:
 
 
 def ending(end: State, mark: Mark, mine: int) -> State:
-    """At the end of a turn of a loop: what it has opened itself is marked. ``mine``: accesses of the loop."""
+    """At the end of an iteration of a loop: what it has opened itself is marked. ``mine``: accesses of the loop."""
     found: State = {}
     for way, open_ in end.items():
         if way.crossed is None:
@@ -57,12 +57,12 @@ def ending(end: State, mark: Mark, mine: int) -> State:
     return bounded(found)
 
 
-def add(state: State, way: Way, open_: int) -> None:
+def add(state: State, way: PathClass, open_: int) -> None:
     if open_:
         state[way] = state.get(way, 0) | open_
 
 
-def with_access(state: State, way: Way, bit: int) -> State:
+def with_access(state: State, way: PathClass, bit: int) -> State:
     return state if not bit else {**state, way: state.get(way, 0) | bit}
 
 

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
-from smem_lsp.analysis.decision.followed import Followed
-from smem_lsp.analysis.decision.ways import Ordering
+from smem_lsp.analysis.decision.kernel_model import KernelModel
+from smem_lsp.analysis.decision.path_classes import Ordering
 from smem_lsp.analysis.threads.ordering_calls import ordering_calls
 from smem_lsp.analysis.threads.spin_loops import only_waits, waits
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.terms import Const, Term
 from smem_lsp.ir.nodes import (
     Barrier,
     BarrierFamily,
@@ -28,10 +27,11 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.terms.language import Const, Term
 
 
 def orderings(
-    of: Followed,
+    of: KernelModel,
     surely: Ordering,
     more: frozenset[int] = frozenset(),
     *,
@@ -62,7 +62,7 @@ def orderings(
         yield replace(perhaps, calls=tuple(sorted(spins.union(each))))
 
 
-def _doubtful(of: Followed, surely: Ordering) -> set[int]:
+def _doubtful(of: KernelModel, surely: Ordering) -> set[int]:
     """Barriers and waits (points) of which it is not known whether they order all that they may."""
     settled = surely.clears.union(point for half in surely.halves for point in half)
     settled = settled.union(point for point, *_ in surely.of_arms)
@@ -74,7 +74,7 @@ def _doubtful(of: Followed, surely: Ordering) -> set[int]:
     return barriers.union(node.point for node in of.nodes if _is_doubtful_wait(node))
 
 
-def _may_order_a_block(of: Followed, node: Barrier) -> bool:
+def _may_order_a_block(of: KernelModel, node: Barrier) -> bool:
     """May it order more than one warp, for all that is known? A barrier of lanes that a mask names may be of any."""
     return node.kind is not BarrierKind.WARP or (node.mask is not None and not orders_a_warp(of, node))
 
@@ -85,7 +85,7 @@ def orders_a_tile(node: Barrier) -> bool:
     return of_tile and not node.guess
 
 
-def orders_warps(of: Followed, node: Barrier) -> bool:
+def orders_warps(of: KernelModel, node: Barrier) -> bool:
     """Is it a barrier of tiles of several whole warps?"""
     return (
         node.kind is BarrierKind.TILE
@@ -94,7 +94,7 @@ def orders_warps(of: Followed, node: Barrier) -> bool:
     )
 
 
-def orders_a_warp(of: Followed, node: Barrier) -> bool:
+def orders_a_warp(of: KernelModel, node: Barrier) -> bool:
     """Is it a barrier of whole warps?"""
     if node.lanes < WARP_SIZE:
         return False
@@ -104,7 +104,7 @@ def orders_a_warp(of: Followed, node: Barrier) -> bool:
     return node.mask is None or (mask is not None and getattr(mask, "n", None) in (0xFFFFFFFF, -1))
 
 
-def of_all(of: Followed, dims: Dims | None) -> frozenset[int]:
+def of_all(of: KernelModel, dims: Dims | None) -> frozenset[int]:
     """Numbered barriers (points) that all threads of the block come to and wait at, and that nobody else counts for.
     ``dims``: the block; None: not known."""
     found = dict[int, int]()  # by point, their number
@@ -123,7 +123,7 @@ def of_all(of: Followed, dims: Dims | None) -> frozenset[int]:
     return frozenset(point for point, number in found.items() if number not in others)
 
 
-def of_arms(of: Followed, dims: Dims | None) -> frozenset[tuple[int, int, int]]:
+def of_arms(of: KernelModel, dims: Dims | None) -> frozenset[tuple[int, int, int]]:
     """Numbered barriers (points) that count all threads, in whole warps, which come to the arm of a branch that they
     stand in, each with the first and the last point of the arm."""
     if dims is None or not of.values.named:
@@ -150,7 +150,7 @@ def of_arms(of: Followed, dims: Dims | None) -> frozenset[tuple[int, int, int]]:
     return frozenset(found)
 
 
-def _are_counted(of: Followed, barrier: Barrier, threads: Sequence[int]) -> bool:
+def _are_counted(of: KernelModel, barrier: Barrier, threads: Sequence[int]) -> bool:
     """Does it count so many threads as these, which are whole warps?"""
     count = of.values.named[barrier.point][1]
     warps = Counter(thread // WARP_SIZE for thread in threads)
@@ -158,7 +158,7 @@ def _are_counted(of: Followed, barrier: Barrier, threads: Sequence[int]) -> bool
     return whole and isinstance(count, Const) and count.n == len(threads)
 
 
-def _is_alone(of: Followed, barrier: Barrier, first: int, last: int) -> bool:
+def _is_alone(of: KernelModel, barrier: Barrier, first: int, last: int) -> bool:
     """Does nobody count for its number but those who wait at it between these points?"""
     number = of.values.named[barrier.point][0]
     if barrier.arrives or barrier.guess or not isinstance(number, Const):
@@ -186,7 +186,7 @@ def _counts_all(node: Barrier, count: Term | None, dims: Dims | None) -> bool:
     )
 
 
-def halves_of(of: Followed) -> frozenset[tuple[int, int]]:
+def halves_of(of: KernelModel) -> frozenset[tuple[int, int]]:
     """The waits (points) of barriers in two halves that all threads come to, and where they have arrived."""
     steady = of.control.steady
     every = ((node.point, node.arrived) for node in of.barriers if node.kind is BarrierKind.HALF)

@@ -10,25 +10,25 @@ from smem_lsp.analysis.decision.effort import AT_FIRST, OF_MANY, TO_PROVE
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.formulas import Expression, Formula, concerned
 from smem_lsp.analysis.decision.loaded_values import inputs_of
-from smem_lsp.analysis.decision.model import Answer
+from smem_lsp.analysis.decision.model import PairVerdict
 from smem_lsp.analysis.decision.operators import ARITHMETIC
+from smem_lsp.analysis.decision.path_classes import SAME_TURN, InIteration
 from smem_lsp.analysis.decision.race_sizes import RaceSizes
 from smem_lsp.analysis.decision.reasons import ReasonKind
-from smem_lsp.analysis.decision.reply import Reply
+from smem_lsp.analysis.decision.reply import PairResult
 from smem_lsp.analysis.decision.size_conditions import is_parameter
 from smem_lsp.analysis.decision.touched_bytes import stores
 from smem_lsp.analysis.decision.unknowns import Origin
-from smem_lsp.analysis.decision.ways import SAME_TURN, InTurn
-from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Term, parts_of
 from smem_lsp.ir.nodes import Access, AccessKind
 from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import LoopVar, Op, OpaqueTerm, Term, parts_of
 
 _MOST_FIXED = 2  # numbers whose values are told apart
 _FREE = Origin.DATA | Origin.AGREED_DATA | Origin.UNKNOWN
 _OWN = Origin.DATA | Origin.UNKNOWN  # of each thread by itself
-_OPEN = (Answer.SIZES, Answer.DATA)  # which a proof may still rule out
-_SAFE = (Answer.APART, Answer.IN_BOUNDS, Answer.SAME_VALUE)  # from what says most
+_OPEN = (PairVerdict.SIZES, PairVerdict.DATA)  # which a proof may still rule out
+_SAFE = (PairVerdict.APART, PairVerdict.IN_BOUNDS, PairVerdict.SAME_VALUE)  # from what says most
 
 
 @record
@@ -39,8 +39,8 @@ class _Supposed:
     origin: Origin
     reasons: tuple[Term, ...]
 
-    def undecided(self, why: ReasonKind) -> Reply:
-        return Reply(Answer.UNDECIDED, self.origin, self.reasons, why=why)
+    def undecided(self, why: ReasonKind) -> PairResult:
+        return PairResult(PairVerdict.UNDECIDED, self.origin, self.reasons, why=why)
 
 
 @record
@@ -66,9 +66,9 @@ class PairQuestion(RaceSizes):
         self.encoder = self.encoder_of(loose=True)
         return self
 
-    def reply(self) -> Reply:
+    def reply(self) -> PairResult:
         found = self.answered()
-        if found.answer is Answer.UNDECIDED and any(isinstance(each, LoopVar) for each in found.unknown):
+        if found.answer is PairVerdict.UNDECIDED and any(isinstance(each, LoopVar) for each in found.unknown):
             return self.shown_at_first() or found
         if found.why is not ReasonKind.TOO_HARD or not self.encoder.few:
             return found
@@ -78,23 +78,23 @@ class PairQuestion(RaceSizes):
         self.most = TO_PROVE
         return self.answered()
 
-    def shown_at_first(self) -> Reply | None:
-        """The answer, if the two meet in the first turns of the loops around them: what a loop makes of its variables
-        need not be followed then."""
+    def shown_at_first(self) -> PairResult | None:
+        """The answer, if the two meet in the first iterations of the loops around them: what a loop makes of its
+        variables need not be followed then."""
         if self.at_first or self.prove:
             return None
         found = replace(self, at_first=True).answered()
-        meet = found.answer is not Answer.UNDECIDED and not found.answer.is_safe
+        meet = found.answer is not PairVerdict.UNDECIDED and not found.answer.is_safe
         return found if meet else None
 
-    def safe_in_each_case(self) -> Reply | None:
+    def safe_in_each_case(self) -> PairResult | None:
         """The answer, if the two are safe for each value of a number that they share and that takes few, the stride of
         a loop that halves it: what it divides is divided by a constant then."""
         left = {term: values for term, values in self.encoder.few.items() if term not in self.fixed}
         if not left or len(self.fixed) >= _MOST_FIXED:
             return None
         term = min(left, key=lambda each: len(left[each]))
-        worst: Reply | None = None
+        worst: PairResult | None = None
         for value in left[term]:
             found = replace(self, fixed={**self.fixed, term: value}).reply()
             if not found.answer.is_safe:
@@ -103,13 +103,13 @@ class PairQuestion(RaceSizes):
                 worst = found
         return worst
 
-    def answered(self) -> Reply:
+    def answered(self) -> PairResult:
         found = self.asked_of(self.encoder_of(loose=True))
-        if found.answer is not Answer.UNDECIDED and not found.answer.is_safe and self.encoder.loosened:
+        if found.answer is not PairVerdict.UNDECIDED and not found.answer.is_safe and self.encoder.loosened:
             found = self.asked_of(self.encoder_of(loose=False), met=True)
         return found
 
-    def asked_of(self, encoder: Encoder, *, met: bool = False) -> Reply:
+    def asked_of(self, encoder: Encoder, *, met: bool = False) -> PairResult:
         """First whether they can meet at all, then whether in a way that a program may rely on not to happen. ``met``:
         more than they can do makes them meet, so most likely they do in such a way, which answers both."""
         self.encoder = encoder
@@ -122,7 +122,7 @@ class PairQuestion(RaceSizes):
             return answered
         both = self.both_act(formulas, ranges)
         if encoder.loosened or self.prove:
-            return self.proved(both) or Reply(Answer.SIZES, encoder.origin, at_all.reasons)
+            return self.proved(both) or PairResult(PairVerdict.SIZES, encoder.origin, at_all.reasons)
         return self.as_meant(both, at_all if met else None)
 
     def supposed(self, formulas: list[Formula]) -> _Supposed:
@@ -135,7 +135,7 @@ class PairQuestion(RaceSizes):
         stored = self.stores_differ()
         return _BothAct(formulas, inside, [] if stored is None else [stored])
 
-    def as_meant(self, both: _BothAct, at_all: _Supposed | None) -> Reply:
+    def as_meant(self, both: _BothAct, at_all: _Supposed | None) -> PairResult:
         """The answer in runs that are as the program means them: in which no index leaves its row, nobody writes
         meanwhile what is loaded, and the like. ``at_all``: that they meet, where this has not been asked yet."""
         encoder = self.encoder
@@ -143,24 +143,27 @@ class PairQuestion(RaceSizes):
         rows = [each for who, access in accesses for each in self.in_rows(who, access)]
         meant = self.supposed([*both.with_side(encoder.side), *encoder.assumed.all, *rows])
         found = self.asker.solve(encoder, meant.formulas)
-        if found.outcome is solver.Outcome.SOME:
+        if found.outcome is solver.Satisfiability.SOME:
             seen = self.seen(meant)
             proved = self.proved_from_zero(both) if seen.answer in _OPEN else None
             return proved or seen
         if at_all is not None and (answered := self.meet_at_all(at_all)) is not None:
             return answered
-        if found.outcome is solver.Outcome.UNKNOWN:
+        if found.outcome is solver.Satisfiability.UNKNOWN:
             return meant.undecided(ReasonKind.TOO_HARD)
         return self.proved(both) or self.proved_from_zero(both) or self.unless_meant(both, rows, meant)
 
-    def unless_meant(self, both: _BothAct, rows: list[Formula], meant: _Supposed) -> Reply:
+    def unless_meant(self, both: _BothAct, rows: list[Formula], meant: _Supposed) -> PairResult:
         """The two meet in no run that is as the program means it (``meant``). What has to be otherwise for them to?"""
         encoder = self.encoder
         written = [*both.with_side(encoder.side), *encoder.assumed.natural, *encoder.assumed.reread, *rows]
-        if encoder.assumed.unwritten and self.asker.solve(encoder, written).outcome is solver.Outcome.SOME:
-            return Reply(Answer.DATA, meant.origin, meant.reasons)
+        if (
+            encoder.assumed.unwritten
+            and self.asker.solve(encoder, written).outcome is solver.Satisfiability.SOME
+        ):
+            return PairResult(PairVerdict.DATA, meant.origin, meant.reasons)
         signed = [*both.with_side(encoder.side), *encoder.assumed.all]
-        leaves = bool(rows) and self.asker.solve(encoder, signed).outcome is solver.Outcome.SOME
+        leaves = bool(rows) and self.asker.solve(encoder, signed).outcome is solver.Satisfiability.SOME
         otherwise = ReasonKind.CHANGES if encoder.assumed.reread else ReasonKind.SIGN
         return meant.undecided(ReasonKind.LEAVES_ROW if leaves else otherwise)
 
@@ -168,18 +171,18 @@ class PairQuestion(RaceSizes):
         encoder = self.loosely().encoder
         self.met()
         asked = concerned(self.meet, [*self.facts(), *encoder.side])
-        return self.asker.solve(encoder, asked, OF_MANY).outcome is solver.Outcome.NONE
+        return self.asker.solve(encoder, asked, OF_MANY).outcome is solver.Satisfiability.NONE
 
-    def meet_at_all(self, supposed: _Supposed) -> Reply | None:
+    def meet_at_all(self, supposed: _Supposed) -> PairResult | None:
         """The answer if they do not, or if that is not known."""
         found = self.shown(supposed.formulas)
-        if found.outcome is solver.Outcome.NONE:
-            return Reply(Answer.APART)
+        if found.outcome is solver.Satisfiability.NONE:
+            return PairResult(PairVerdict.APART)
         if found is solver.MISSING:
-            return Reply(Answer.UNDECIDED, why=ReasonKind.NO_SOLVER)
-        if found.outcome is solver.Outcome.UNKNOWN:
+            return PairResult(PairVerdict.UNDECIDED, why=ReasonKind.NO_SOLVER)
+        if found.outcome is solver.Satisfiability.UNKNOWN:
             return (
-                Reply(Answer.SAME_VALUE)
+                PairResult(PairVerdict.SAME_VALUE)
                 if self.store_one_number()
                 else supposed.undecided(ReasonKind.TOO_HARD)
             )
@@ -188,20 +191,20 @@ class PairQuestion(RaceSizes):
     def shown(self, formulas: list[Formula]) -> solver.Solution:
         return self.asker.solve(self.encoder, formulas, TO_PROVE if self.most is None else self.most)
 
-    def proved(self, both: _BothAct) -> Reply | None:
+    def proved(self, both: _BothAct) -> PairResult | None:
         """Are they apart inside of the buffer, or do they store the same?"""
         side = self.encoder.side
-        if self.shown(both.with_side(side)).outcome is solver.Outcome.SOME:
+        if self.shown(both.with_side(side)).outcome is solver.Satisfiability.SOME:
             return None  # what asks for less can be, too
-        bounded = (Answer.APART, list[Formula]()), (Answer.IN_BOUNDS, both.inside)
-        differ = ((Answer.SAME_VALUE, [*both.inside, *both.differ]),) if both.differ else ()
+        bounded = (PairVerdict.APART, list[Formula]()), (PairVerdict.IN_BOUNDS, both.inside)
+        differ = ((PairVerdict.SAME_VALUE, [*both.inside, *both.differ]),) if both.differ else ()
         for answer, more in (*bounded, *differ):
             found = self.shown([*both.formulas, *side, *more])
-            if found.outcome is solver.Outcome.NONE:
-                return Reply(answer)
+            if found.outcome is solver.Satisfiability.NONE:
+                return PairResult(answer)
         return None
 
-    def proved_from_zero(self, both: _BothAct) -> Reply | None:
+    def proved_from_zero(self, both: _BothAct) -> PairResult | None:
         """Are they safe if no parameter is below zero, as nobody passes such a size? So are two ranges that lie one
         behind the other, as long as two parameters say. The proof says that it takes them not to be."""
         bounds, sizes = self.asker.bounds, self.encoder.sizes
@@ -224,38 +227,40 @@ class PairQuestion(RaceSizes):
             if (each.term, each.truth) not in of_all and not self.asker.is_meant(each)
         ]
         found = self.asker.solve(self.encoder, [self.different_threads(), *own, *self.encoder.side])
-        return found.outcome is solver.Outcome.NONE
+        return found.outcome is solver.Satisfiability.NONE
 
-    def seen(self, meant: _Supposed) -> Reply:
+    def seen(self, meant: _Supposed) -> PairResult:
         """Two threads may touch one byte: for which values?"""
         origin, reasons = meant.origin, meant.reasons
         if self.both_store_unknown():
-            return Reply(Answer.UNDECIDED, origin, reasons)
+            return PairResult(PairVerdict.UNDECIDED, origin, reasons)
         if not origin & _FREE:
             return self.for_sizes(meant.formulas, origin)
         if self.is_ordinary(origin):
             likely = self.witness(meant.formulas, {}, plain=True)
-            return Reply(Answer.DATA if likely is None else Answer.LIKELY, origin, reasons, likely)
+            return PairResult(
+                PairVerdict.DATA if likely is None else PairVerdict.LIKELY, origin, reasons, likely
+            )
         if Origin.UNKNOWN in origin:
-            return Reply(Answer.UNDECIDED, origin, reasons)
+            return PairResult(PairVerdict.UNDECIDED, origin, reasons)
         odd = self.unless_usual(meant)
         if odd is not None:
             return odd
         shown = None if self.asker.to_tell else self.witness(meant.formulas, {})
-        return Reply(Answer.DATA, origin, reasons, shown)
+        return PairResult(PairVerdict.DATA, origin, reasons, shown)
 
-    def unless_usual(self, meant: _Supposed) -> Reply | None:
+    def unless_usual(self, meant: _Supposed) -> PairResult | None:
         """The answer, if only sizes below zero, or loaded values that are indices below zero, make the two meet."""
         sizes = self.at_least(0)
         indices = self.indices_from(0)
         found = self.asker.solve(self.encoder, [*meant.formulas, *sizes, *indices]).outcome
-        if found is solver.Outcome.SOME:
+        if found is solver.Satisfiability.SOME:
             return None
-        if found is solver.Outcome.UNKNOWN:
+        if found is solver.Satisfiability.UNKNOWN:
             return meant.undecided(ReasonKind.TOO_HARD)
-        if self.asker.solve(self.encoder, [*meant.formulas, *sizes]).outcome is solver.Outcome.SOME:
+        if self.asker.solve(self.encoder, [*meant.formulas, *sizes]).outcome is solver.Satisfiability.SOME:
             return meant.undecided(ReasonKind.LEAVES_ROW)
-        return Reply(Answer.SIZES, meant.origin, meant.reasons)
+        return PairResult(PairVerdict.SIZES, meant.origin, meant.reasons)
 
     def indices_from(self, number: int) -> list[Formula]:
         """Loaded values that choose what the two touch are no less: no index leaves an array at its start."""
@@ -264,7 +269,7 @@ class PairQuestion(RaceSizes):
         for who, access in enumerate((self.first, self.second)):
             offset = values.offset(access, buffers[access.buffer])
             for part in () if offset is None else _counted(offset):
-                if isinstance(part, Opaque) and part.origin == "load":
+                if isinstance(part, OpaqueTerm) and part.origin == "load":
                     found.append(self.encoder.value(part, who) >= number)
         return found
 
@@ -294,7 +299,9 @@ class PairQuestion(RaceSizes):
         """Do data that decide who comes to one access decide nothing else: no address, no barrier, and not who comes to
         the other one?"""
         pair = self.first, self.second
-        decided = any(each != InTurn(each.point) for each in self.way.decisions)  # but in the first turn
+        decided = any(
+            each != InIteration(each.point) for each in self.way.decisions
+        )  # but in the first iteration
         if self.first is self.second or not self.followed or all(map(stores, pair)) or decided:
             return False
         if self.encoder.gathered or self.encoder.handed_out.tickets:
@@ -329,7 +336,8 @@ class PairQuestion(RaceSizes):
 
     def reads_counts(self) -> bool:
         """Does each thread read elements of its own behind an atomic operation that the others' data choose? What all
-        threads read alike may be polled, and in a later turn of a loop it may be meant to see what is there so far."""
+        threads read alike may be polled, and in a later iteration of a loop it may be meant to see what is there so
+        far."""
         if not _is_atomic(self.first) or self.second.kind is not AccessKind.READ or self.way != SAME_TURN:
             return False
         values, buffers = self.asker.of.values, self.asker.of.kernel.buffers

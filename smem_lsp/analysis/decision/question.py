@@ -8,30 +8,30 @@ from dataclasses import field, replace
 from functools import partial
 
 from smem_lsp.analysis.decision import solver
+from smem_lsp.analysis.decision.answer_cache import ANSWERS, KnownAnswer, QueryEffects, Question, known_answer
 from smem_lsp.analysis.decision.conditions import Condition
 from smem_lsp.analysis.decision.effort import AT_FIRST, EFFORT, OF_MANY, TO_ASK, by_effort, count
 from smem_lsp.analysis.decision.encoding import Encoder
-from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.formulas import Expression, Formula, concerned, either, for_none, negated
 from smem_lsp.analysis.decision.hidden_values import Memory
-from smem_lsp.analysis.decision.known_answers import ANSWERS, Effects, KnownAnswer, Question, known_answer
-from smem_lsp.analysis.decision.model import Answer
+from smem_lsp.analysis.decision.kernel_model import KernelModel
+from smem_lsp.analysis.decision.model import PairVerdict
 from smem_lsp.analysis.decision.operators import COMPARISONS
-from smem_lsp.analysis.decision.own_writes import own_writes
 from smem_lsp.analysis.decision.pair_question import PairQuestion
+from smem_lsp.analysis.decision.path_classes import SAME_TURN, PathClass
+from smem_lsp.analysis.decision.query_fingerprints import Name, Terms, name_of
 from smem_lsp.analysis.decision.reasons import ReasonKind
-from smem_lsp.analysis.decision.reply import Reply
+from smem_lsp.analysis.decision.reply import PairResult
 from smem_lsp.analysis.decision.size_conditions import MOST_HARD, is_parameter
-from smem_lsp.analysis.decision.slices import Name, Terms, name_of
+from smem_lsp.analysis.decision.store_forwarding import own_writes
 from smem_lsp.analysis.decision.touched_bytes import are_other_members, stores
-from smem_lsp.analysis.decision.unknowns import Launches, Origin, Turns
-from smem_lsp.analysis.decision.ways import SAME_TURN, Way
+from smem_lsp.analysis.decision.unknowns import Iterations, Launches, Origin
 from smem_lsp.analysis.values.enumerated import SEVERAL, by_thread
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Op, Opaque, Term, parts_of
 from smem_lsp.ir.nodes import Access, Axes, Dims
 from smem_lsp.source.queries import PROCESS
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Op, OpaqueTerm, Term, parts_of
 
 _MOST_STEPS = 12  # towards the least number
 
@@ -39,7 +39,7 @@ Chosen = frozenset[tuple[Term, bool]]  # conditions, and whether they hold
 
 
 @dataclass(slots=True)
-class Asker:
+class RaceQueries:
     """Asks about the accesses of one kernel under one block. ``dims`` None: any block that has threads in ``axes``;
     ``grid``: blocks at most, where launches say so, ``fewest``: at least; ``passed``: for each launch with this block,
     the numbers that it passes; ``to_tell``: only races are, not what data alone decide; ``effort``: what is left for
@@ -48,7 +48,7 @@ class Asker:
     same from one address of memory that the kernel does not change, which no edit may rest on alone; ``meant``:
     branches and loops (points) that the threads have to take alike, as ``Reached`` says."""
 
-    of: Followed
+    of: KernelModel
     dims: Dims | None
     axes: str
     bounds: Bounds
@@ -61,15 +61,15 @@ class Asker:
     of_one_address: bool = False
     not_negative: set[str] = field(default_factory=set)
     meant: frozenset[int] = frozenset()
-    _known: dict[object, Reply] = field(default_factory=dict)
+    _known: dict[object, PairResult] = field(default_factory=dict)
     _own: dict[int, Access] | None = None
     _bytes: Mapping[int, Mapping[int, int]] | None = None  # as in ``by_thread``
     # of one access, of two positions: what is so, and what it took whom to find it
-    _facts: dict[object, tuple[bool, Effects, object]] = field(default_factory=dict)
-    _bound: tuple[Mapping[str, int], Effects, object] | None = None
+    _facts: dict[object, tuple[bool, QueryEffects, object]] = field(default_factory=dict)
+    _bound: tuple[Mapping[str, int], QueryEffects, object] | None = None
     # questions, and how they were put: the same ones arise of accesses in two loops alike, and cost nothing again
     _paid: set[Question] = field(default_factory=set, init=False)
-    _effects: list[Effects] = field(default_factory=list, init=False)  # of what is being asked
+    _effects: list[QueryEffects] = field(default_factory=list, init=False)  # of what is being asked
     _self: object = field(default_factory=object, init=False)
     _named: Name = field(default=b"", init=False)
 
@@ -77,28 +77,30 @@ class Asker:
         self,
         first: Access,
         second: Access,
-        way: Way,
+        way: PathClass,
         *,
         lanes: bool | None,
         tile: int = 0,
         prove: bool = False,
-    ) -> Reply:
+    ) -> PairResult:
         """``lanes``: of one warp (True), of different warps (False), of either kind (None); ``tile``: only of different
         tiles of so many lanes; ``prove``: only whether they are apart."""
         key = prove, tile, self._key(first, second, way, lanes)
         found = self._known.get(key)
-        if found is None or (found.answer is Answer.DATA and found.witness is None and not self.to_tell):
+        if found is None or (found.answer is PairVerdict.DATA and found.witness is None and not self.to_tell):
             with by_effort(self):
                 found = self._answered(first, second, way, lanes, tile, prove=prove)
             if self.effort > 0:  # else more may be found with more of it
                 self._known[key] = found
         if found.why is ReasonKind.TOO_HARD and self._are_enumerated_apart(first, second):
-            return Reply(Answer.APART)  # kept for no other pair: who is asked about alike may stand elsewhere
+            return PairResult(
+                PairVerdict.APART
+            )  # kept for no other pair: who is asked about alike may stand elsewhere
         return found
 
     def _answered(
-        self, first: Access, second: Access, way: Way, lanes: bool | None, tile: int, *, prove: bool
-    ) -> Reply:
+        self, first: Access, second: Access, way: PathClass, lanes: bool | None, tile: int, *, prove: bool
+    ) -> PairResult:
         """What was answered to the same question before, in this version of the kernel or in another one."""
         placed = first.part is None and second.part is None
         if self.effort <= 0 or not placed or self.of.counters.tickets:
@@ -125,7 +127,7 @@ class Asker:
             ANSWERS.keep(PROCESS, name, known_answer(found, effects, terms))
         return found
 
-    def _again(self, known: KnownAnswer, terms: Terms) -> Reply | None:
+    def _again(self, known: KnownAnswer, terms: Terms) -> PairResult | None:
         """None: it cannot be said here, or there is not the effort for it."""
         effects = known.effects
         effort = effects.effort + sum(
@@ -152,9 +154,9 @@ class Asker:
         )
 
     @contextmanager
-    def _noting(self) -> Iterator[Effects]:
+    def _noting(self) -> Iterator[QueryEffects]:
         """What asking does inside; it is done outside, too."""
-        effects, before = Effects(), self.not_negative
+        effects, before = QueryEffects(), self.not_negative
         self._effects.append(effects)
         self.not_negative = effects.not_negative
         try:
@@ -175,7 +177,7 @@ class Asker:
             self._effects[-1].effort += effort
             self._effects[-1].hard += hard
 
-    def _note_again(self, effects: Effects, whose: object) -> None:
+    def _note_again(self, effects: QueryEffects, whose: object) -> None:
         """Something is known that was found by ``whose`` questions: it rests on them, too."""
         if self._effects and whose is self._self:
             self._effects[-1].add(replace(effects, effort=0, hard=0))
@@ -184,8 +186,8 @@ class Asker:
         self,
         first: Access,
         second: Access,
-        widest: Way,
-        ways: Sequence[Way],
+        widest: PathClass,
+        ways: Sequence[PathClass],
         lanes: bool | None,
         tile: int,
     ) -> bool:
@@ -198,7 +200,7 @@ class Asker:
                 self, first, second, widest, lanes, prove=True, tile=tile, ways=tuple(ways)
             ).never_meet()
 
-    def _key(self, first: Access, second: Access, way: Way, lanes: bool | None) -> object:
+    def _key(self, first: Access, second: Access, way: PathClass, lanes: bool | None) -> object:
         """Questions with one key have one answer."""
         one, other = self.of.positions[first.point], self.of.positions[second.point]
         return (
@@ -243,12 +245,12 @@ class Asker:
         )
 
     def _ask(
-        self, first: Access, second: Access, way: Way, lanes: bool | None, tile: int, *, prove: bool
-    ) -> Reply:
+        self, first: Access, second: Access, way: PathClass, lanes: bool | None, tile: int, *, prove: bool
+    ) -> PairResult:
         if are_other_members(self.of.values, first, second) or self._are_of_one_thread(first, second):
-            return Reply(Answer.APART)
+            return PairResult(PairVerdict.APART)
         if self.effort <= 0:
-            return Reply(Answer.UNDECIDED, why=ReasonKind.TOO_HARD)
+            return PairResult(PairVerdict.UNDECIDED, why=ReasonKind.TOO_HARD)
         self.spend(TO_ASK)
         pair = PairQuestion(self, first, second, way, lanes, prove, tile)
         return pair.reply()
@@ -285,12 +287,12 @@ class Asker:
         if len(linear) < len(formulas):
             # what is left out only makes more possible
             found = self._spend([*linear, *hints], (), min(effort, AT_FIRST))
-            hurried = effort <= AT_FIRST and found.outcome is solver.Outcome.UNKNOWN
-            if found.outcome is solver.Outcome.NONE or hurried:
+            hurried = effort <= AT_FIRST and found.outcome is solver.Satisfiability.UNKNOWN
+            if found.outcome is solver.Satisfiability.NONE or hurried:
                 return found
         if hints and effort > AT_FIRST:
             found = self._spend(formulas, wanted, AT_FIRST)
-            if found.outcome is not solver.Outcome.UNKNOWN:
+            if found.outcome is not solver.Satisfiability.UNKNOWN:
                 return found
         return self._spend([*formulas, *hints], wanted, effort)
 
@@ -306,7 +308,7 @@ class Asker:
         return found
 
     def alone(self, access: Access, lanes: bool | None = None) -> PairQuestion:
-        """The access against itself, of two threads in one turn of all loops, before anything is asked."""
+        """The access against itself, of two threads in one iteration of all loops, before anything is asked."""
         return PairQuestion(self, access, access, SAME_TURN, lanes).loosely()
 
     def is_of_each_thread(self, access: Access) -> bool:
@@ -318,7 +320,7 @@ class Asker:
             pair.encoder = encoder = self.encoder()
             pair.met()
             asked = concerned(pair.meet, [pair.different_threads(), *encoder.side])
-            return self.solve(encoder, [*asked, pair.meet], OF_MANY).outcome is solver.Outcome.NONE
+            return self.solve(encoder, [*asked, pair.meet], OF_MANY).outcome is solver.Satisfiability.NONE
 
         return self.effort > 0 and self._kept((access.point, "own"), find)
 
@@ -366,11 +368,11 @@ class Asker:
             own = leaves(access, 0)
             if beside is not None:
                 own += [for_none(leaves(beside, 1), pair.kept()), *pair.at_least(1)]
-            return self.solve(encoder, own).outcome is solver.Outcome.NONE
+            return self.solve(encoder, own).outcome is solver.Satisfiability.NONE
 
         return self._kept((access.point, beside and beside.point, "inside"), find)
 
-    def are_excluded(self, first: Access, second: Access, way: Way, lanes: bool | None) -> bool:
+    def are_excluded(self, first: Access, second: Access, way: PathClass, lanes: bool | None) -> bool:
         """Can no two threads come to both, whatever the two touch?"""
         key = self.of.positions[first.point], self.of.positions[second.point], way, lanes
         return self._kept(key, lambda: PairQuestion(self, first, second, way, lanes).loosely().excludes())
@@ -406,7 +408,7 @@ class Asker:
         levels = self.of.levels
         for each in self.of.positions[access.point].conditions:
             agreed = any(
-                isinstance(part, Opaque) and part.origin == "load" and levels.uniform(part)
+                isinstance(part, OpaqueTerm) and part.origin == "load" and levels.uniform(part)
                 for part in parts_of(each.term)
             )
             if agreed and not levels.uniform(each.term):
@@ -414,7 +416,7 @@ class Asker:
 
     def elected(self, access: Access) -> Chosen:
         """Conditions in front of the access, one if that will do, that let one certain thread of the block come to it,
-        the same in every turn of every loop; none where it is not known that there are such."""
+        the same in every iteration of every loop; none where it is not known that there are such."""
         choosing = tuple(
             (each.term, each.truth)
             for each in self.of.positions[access.point].conditions
@@ -434,7 +436,7 @@ class Asker:
             for term, truth in conditions
         ]
         differ = either(*(encoder.thread(axis, 0).differs(encoder.thread(axis, 1)) for axis in encoder.axes))
-        return self.solve(encoder, [*comes, differ, *encoder.side]).outcome is solver.Outcome.NONE
+        return self.solve(encoder, [*comes, differ, *encoder.side]).outcome is solver.Satisfiability.NONE
 
     def given(self) -> Sequence[Term]:
         """What the launches in sight say; nothing, unless it can be true in this block: an assumption may name another
@@ -445,7 +447,7 @@ class Asker:
             for loose in (True, False):
                 encoder = self.encoder(loose=loose)
                 facts = [encoder.holds(each, 0) for each in given]
-                if self.solve(encoder, [*facts, *encoder.side]).outcome is not solver.Outcome.SOME:
+                if self.solve(encoder, [*facts, *encoder.side]).outcome is not solver.Satisfiability.SOME:
                     return False
                 if not encoder.loosened:
                     break
@@ -473,12 +475,12 @@ class Asker:
         facts += encoder.side
         positive = [*facts, *encoder.assumed.natural, *(each >= 0 for each in sizes.values())]
         found = self.solve(encoder, positive, wanted=list(sizes.values()))
-        if found.outcome is not solver.Outcome.SOME:
+        if found.outcome is not solver.Satisfiability.SOME:
             return
         for name, each in sizes.items():
             value = found.values[each.text]
-            if self.solve(encoder, [*positive, each.differs(value)]).outcome is solver.Outcome.NONE:
-                if self.solve(encoder, [*facts, each < 0]).outcome is not solver.Outcome.NONE:
+            if self.solve(encoder, [*positive, each.differs(value)]).outcome is solver.Satisfiability.NONE:
+                if self.solve(encoder, [*facts, each < 0]).outcome is not solver.Satisfiability.NONE:
                     self.not_negative.add(name)
                 yield name, value
 
@@ -490,7 +492,7 @@ class Asker:
             self.bounds,
             self.dims,
             self.axes,
-            Turns(frozenset()),
+            Iterations(frozenset()),
             Launches(self.grid, self.fewest),
             memory=Memory(of.updates, of.counters),
             loose=loose,
@@ -511,12 +513,14 @@ class Asker:
         for _ in range(_MOST_STEPS):
             below = [] if bound is None else [number < bound]
             found = self.solve(encoder, [*formulas, *below], wanted=[number])
-            if found.outcome is solver.Outcome.NONE:
+            if found.outcome is solver.Satisfiability.NONE:
                 return bound
-            if found.outcome is not solver.Outcome.SOME:
+            if found.outcome is not solver.Satisfiability.SOME:
                 return None
             (value,) = found.values.values()
             middle = (value + 1) // 2
             lower = self.solve(encoder, [*formulas, number <= middle], wanted=[number])
-            bound = next(iter(lower.values.values())) if lower.outcome is solver.Outcome.SOME else value
+            bound = (
+                next(iter(lower.values.values())) if lower.outcome is solver.Satisfiability.SOME else value
+            )
         return None

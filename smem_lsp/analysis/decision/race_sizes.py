@@ -8,24 +8,24 @@ from dataclasses import field, replace
 from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.formulas import Expression, Formula, both, for_none, negated
 from smem_lsp.analysis.decision.meeting import Meeting
-from smem_lsp.analysis.decision.model import Answer, Witness
-from smem_lsp.analysis.decision.reply import Reply
+from smem_lsp.analysis.decision.model import PairVerdict, Witness
+from smem_lsp.analysis.decision.path_classes import NotTaken
+from smem_lsp.analysis.decision.reply import PairResult
 from smem_lsp.analysis.decision.size_conditions import About, SolvedSizes, condition_on, is_parameter
 from smem_lsp.analysis.decision.size_sets import Relation, SizeCondition, SizeSet, for_some
 from smem_lsp.analysis.decision.tried_sizes import first_blocks, of_grid, ordinary_sizes, threads_of
 from smem_lsp.analysis.decision.unknowns import Origin
-from smem_lsp.analysis.decision.ways import NotTaken
 from smem_lsp.analysis.decision.witnesses import witness_of
 from smem_lsp.analysis.values.bit_parameters import bit_parameters, ordinary_bits
-from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Term, parts_of
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Const, LoopVar, Op, Sym, Term, parts_of
 
 _ENOUGH = 3  # choices of sizes that show a race
 _LARGE = 2  # of the ordinary choices of sizes, the first ones
 
 
 @dataclass(slots=True)
-class _Tried:
+class _TriedSizes:
     """What came of choices of sizes. ``shown``: those for which two threads meet; none, if they come to both accesses
     for some without meeting; ``first``: the first one that was shown, of larger sizes than any that are known to be
     safe; ``too_small``: for some, no two threads come to both; ``kept_away``: for large ones, which ends it."""
@@ -40,7 +40,7 @@ class _Tried:
 class RaceSizes(Meeting):
     """For which parameters two accesses meet."""
 
-    def for_sizes(self, formulas: list[Formula], origin: Origin) -> Reply:
+    def for_sizes(self, formulas: list[Formula], origin: Origin) -> PairResult:
         """They do touch one byte for some sizes: for all, or for which?"""
         meet = formulas.index(self.meet)
         apart = [*formulas[:meet], *formulas[meet + 1 :]]
@@ -56,7 +56,11 @@ class RaceSizes(Meeting):
             return self.for_all(names, tried, formulas, apart, origin)
         if not names:
             witness = self.witness(formulas, first_blocks(self.asker.grid, everything))
-            return Reply(Answer.SIZES, origin) if witness is None else Reply(Answer.RACE, origin, (), witness)
+            return (
+                PairResult(PairVerdict.SIZES, origin)
+                if witness is None
+                else PairResult(PairVerdict.RACE, origin, (), witness)
+            )
         found = self.condition_on(names[0], formulas, apart) if len(names) == 1 else None
         if found is None:
             return self.undecided(names, origin, tried.first or self.witness(formulas, self.unrelated()))
@@ -65,10 +69,10 @@ class RaceSizes(Meeting):
         large = everything[names[0]] >= _LARGE * threads_of(self.encoder.dims)
         return self.undecided(names, origin, self.witness([*formulas, large], {}), found.condition)
 
-    def tried(self, formulas: list[Formula], apart: list[Formula]) -> _Tried:
+    def tried(self, formulas: list[Formula], apart: list[Formula]) -> _TriedSizes:
         """What comes of ordinary choices of sizes. ``apart``: the two come to both accesses, and need not meet."""
-        found = _Tried()
-        for turn, given in enumerate(self.choices()):
+        found = _TriedSizes()
+        for iteration, given in enumerate(self.choices()):
             witness = self.witness(formulas, given)
             if witness is not None:
                 found.shown.append(witness)
@@ -80,7 +84,7 @@ class RaceSizes(Meeting):
                 break
             elif self.keeps_away(given):
                 found.too_small = True
-                if turn < _LARGE:
+                if iteration < _LARGE:
                     found.kept_away = True
                     break
         return found
@@ -91,9 +95,9 @@ class RaceSizes(Meeting):
         divided = self.divided()
         bits = bit_parameters([*self.offsets(), *(each.term for each, _ in self.guards())])
         threads = threads_of(self.encoder.dims)
-        for turn, chosen in enumerate(ordinary_sizes(self.encoder.sizes.keys() - made, self.encoder)):
+        for iteration, chosen in enumerate(ordinary_sizes(self.encoder.sizes.keys() - made, self.encoder)):
             chosen |= {
-                name: ordinary_bits(bits[name], turn, threads) for name in sorted(bits.keys() & chosen)
+                name: ordinary_bits(bits[name], iteration, threads) for name in sorted(bits.keys() & chosen)
             }
             yield self.as_launched(
                 {name: number * chosen.get(divided.get(name, ""), 1) for name, number in chosen.items()}
@@ -102,21 +106,21 @@ class RaceSizes(Meeting):
     def for_all(
         self,
         names: Sequence[str],
-        tried: _Tried,
+        tried: _TriedSizes,
         formulas: list[Formula],
         apart: list[Formula],
         origin: Origin,
-    ) -> Reply:
+    ) -> PairResult:
         """They meet for all sizes that were tried: a race, unless those are sizes that nobody passes."""
         small = self.meet_if_small(names, tried.shown, formulas, apart)
         if small or (tried.too_small and self.are_apart_as_meant()):
             return self.undecided(names, origin)
-        witness = replace(tried.shown[0], smaller=self.few_turns(names, formulas))
-        return Reply(Answer.RACE, origin, (), witness)
+        witness = replace(tried.shown[0], smaller=self.few_iterations(names, formulas))
+        return PairResult(PairVerdict.RACE, origin, (), witness)
 
-    def few_turns(self, names: Sequence[str], formulas: list[Formula]) -> Mapping[str, int] | None:
-        """Sizes for which loops have few turns, if the two meet for such; None: no loop of the kernel is left by a
-        jump, so that its last turns can be run without the others."""
+    def few_iterations(self, names: Sequence[str], formulas: list[Formula]) -> Mapping[str, int] | None:
+        """Sizes for which loops have few iterations, if the two meet for such; None: no loop of the kernel is left by a
+        jump, so that its last iterations can be run without the others."""
         if not names or not any(loop.exits for loop in self.asker.of.values.loops.values()):
             return None
         sizes = {name: 3 + 2 * place for place, name in enumerate(sorted(names))}
@@ -141,10 +145,10 @@ class RaceSizes(Meeting):
         origin: Origin,
         shown: Witness | None = None,
         condition: SizeCondition | None = None,
-    ) -> Reply:
+    ) -> PairResult:
         """They meet for some sizes. ``shown``: such ones that nobody needs to avoid, as a pitch below the width of a
         row, or two arrays in one place, are avoided; ``condition``: for which."""
-        return Reply(Answer.SIZES, origin, (), shown, condition or for_some(names))
+        return PairResult(PairVerdict.SIZES, origin, (), shown, condition or for_some(names))
 
     def is_conditional(self) -> bool:
         """Do threads come to both accesses for some sizes, but not on this way, because the block runs a barrier or
@@ -152,8 +156,8 @@ class RaceSizes(Meeting):
         arms = [each for each in self.left_out() if not self.is_loop(each)]
         return bool(arms) and self.may_not_hold(arms)
 
-    def runs_no_turn(self) -> bool:
-        """Does a loop run no turn on this way that runs some for other sizes?"""
+    def runs_no_iteration(self) -> bool:
+        """Does a loop run no iteration on this way that runs some for other sizes?"""
         loops = [each for each in self.left_out() if self.is_loop(each)]
         return bool(loops) and self.may_not_hold(loops)
 
@@ -171,7 +175,7 @@ class RaceSizes(Meeting):
         come += [*self.given(), *encoder.side, *encoder.assumed.all]
         decided = self.decided(self.way._replace(decisions=frozenset(marks)))
         asked = [*come, *self.at_least(0), for_none([*come, *decided], self.kept())]
-        return self.asker.solve(encoder, asked).outcome is not solver.Outcome.NONE
+        return self.asker.solve(encoder, asked).outcome is not solver.Satisfiability.NONE
 
     def kept(self) -> Mapping[str, str]:
         """The parameters, which a quantifier leaves open."""
@@ -189,15 +193,15 @@ class RaceSizes(Meeting):
 
     def on_condition(
         self, names: list[str], formulas: list[Formula], apart: list[Formula], origin: Origin
-    ) -> Reply:
+    ) -> PairResult:
         """The block comes this way for some sizes only: for which of them do the accesses meet?"""
         for passed in self.asker.passed:
             witness = (
                 self.witness(formulas, {n: passed[n] for n in names}) if passed.keys() >= set(names) else None
             )
             if witness is not None:
-                return Reply(Answer.RACE, origin, (), witness)
-        if self.runs_no_turn():
+                return PairResult(PairVerdict.RACE, origin, (), witness)
+        if self.runs_no_iteration():
             return self.undecided(names, origin)
         deciding = sorted(self.deciding().intersection(names)) or names
         every = [self.condition_on(name, formulas, apart) for name in deciding]
@@ -233,13 +237,13 @@ class RaceSizes(Meeting):
         example: int,
         formulas: list[Formula],
         origin: Origin,
-    ) -> Reply:
+    ) -> PairResult:
         """The accesses meet under a condition, for ``example`` for one."""
         witness = self.witness([*formulas, *self.at_least(1)], {name: example})
         if witness is None:
-            return Reply(Answer.UNDECIDED, origin)
-        answer = Answer.RACE if condition is None else Answer.CONDITION
-        return Reply(answer, origin, (), witness, condition=condition)
+            return PairResult(PairVerdict.UNDECIDED, origin)
+        answer = PairVerdict.RACE if condition is None else PairVerdict.CONDITION
+        return PairResult(answer, origin, (), witness, condition=condition)
 
     def condition_on(self, name: str, formulas: list[Formula], apart: list[Formula]) -> SolvedSizes | None:
         asker, encoder = self.asker, self.encoder
@@ -257,7 +261,7 @@ class RaceSizes(Meeting):
             leaves = negated(both(*self.in_bounds(who, start, end)))
             valid.append(for_none([*come, leaves, *encoder.side, *encoder.assumed.all], self.kept()))
         found = self.asker.solve(encoder, [*valid, *self.at_least(1)])
-        return valid if found.outcome is solver.Outcome.SOME else [*apart, *encoder.side]
+        return valid if found.outcome is solver.Satisfiability.SOME else [*apart, *encoder.side]
 
     def keeps_away(self, given: Mapping[str, int]) -> bool:
         """Are sizes, for which no two threads come to both accesses, sizes like any other? They are not if something
@@ -328,7 +332,7 @@ class RaceSizes(Meeting):
     def is_possible(self, formulas: list[Formula], given: Mapping[str, int]) -> bool:
         """Can the formulas hold for these sizes, as far as one can tell?"""
         fixed = [self.encoder.sizes[name].equals(number) for name, number in given.items()]
-        return self.asker.solve(self.encoder, [*formulas, *fixed]).outcome is solver.Outcome.SOME
+        return self.asker.solve(self.encoder, [*formulas, *fixed]).outcome is solver.Satisfiability.SOME
 
     def witness(
         self, formulas: list[Formula], given: Mapping[str, int], *, plain: bool = False

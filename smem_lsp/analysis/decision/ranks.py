@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.terms import Const, Op, Sym, Term, parts_of
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source import record
 from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
+from smem_lsp.terms.language import Const, Op, Sym, Term, parts_of
 
 _COUNT = "__popc()"
 _VOTE = "__ballot_sync()"

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
-from smem_lsp.analysis.decision.ways import Ordering
+from smem_lsp.analysis.decision.path_classes import Ordering
 from smem_lsp.ir.nodes import (
     Access,
     Barrier,
+    BarrierSite,
     Branch,
     CopyWait,
-    Exchange,
     Jump,
     Loop,
     Node,
-    Place,
     Seq,
+    WarpCollective,
     bodies,
 )
 from smem_lsp.source import record
@@ -60,12 +60,12 @@ class Regions:
                 last = max(last, node.point)
                 if isinstance(node, Access):
                     accesses |= self.bit(node)
-                elif isinstance(node, Barrier | Place):
+                elif isinstance(node, Barrier | BarrierSite):
                     orders = orders or self.clears(node)
                     waits = waits or (self.copying and node.point in self.covering)
                 elif isinstance(node, CopyWait):
                     waits = waits or self.copying
-                elif isinstance(node, Exchange):
+                elif isinstance(node, WarpCollective):
                     delivers = delivers or node.point in self.delivering
                 elif isinstance(node, Jump):
                     jumps = True
@@ -84,11 +84,11 @@ class Regions:
         """May it change which accesses are open, or meet some?"""
         if isinstance(node, Access):
             return node.point in self.index_of
-        if isinstance(node, Barrier | Place):
+        if isinstance(node, Barrier | BarrierSite):
             return self.clears(node) or node.point in self.covering
         if isinstance(node, CopyWait):
             return self.copying
-        if isinstance(node, Exchange):
+        if isinstance(node, WarpCollective):
             return node.point in self.delivering
         if not isinstance(node, Branch | Loop):
             return isinstance(node, Jump)
@@ -97,7 +97,7 @@ class Regions:
             return True
         return self.calls(node)
 
-    def clears(self, node: Barrier | Place) -> bool:
+    def clears(self, node: Barrier | BarrierSite) -> bool:
         """Is something that was open over there?"""
         point = node.point
         return point in self.ordering.clears or point in self.halves or point in self.of_arms

@@ -33,7 +33,7 @@ from smem_lsp.source.regex import regex
 from smem_lsp.targets.every import WARP_SIZE
 
 if TYPE_CHECKING:
-    from smem_lsp.analysis.decision.question import Asker
+    from smem_lsp.analysis.decision.question import RaceQueries
 
 _HUGE = 1 << 24
 _EFFORT = 30_000  # of a question about some values
@@ -77,7 +77,7 @@ class About:
 
 
 def condition_on(
-    asker: Asker, asked: Sequence[About], dims: Dims, *, sampled: bool = False, whole: int | None = None
+    asker: RaceQueries, asked: Sequence[About], dims: Dims, *, sampled: bool = False, whole: int | None = None
 ) -> SolvedSizes | None:
     """The values of a parameter for which one of the questions can be answered with yes; None: none, or it is not
     known. ``dims``: the block; ``sampled``: that all of them can is tried for some, not proved; ``whole``: one that
@@ -96,7 +96,7 @@ def condition_on(
 class _Projection:
     """What is left of questions if only one parameter is looked at."""
 
-    asker: Asker
+    asker: RaceQueries
     asked: Sequence[About]
     dims: Dims
     sampled: bool
@@ -183,9 +183,9 @@ class _Projection:
         for each in self.asked:
             formulas = [*each.formulas, each.size >= least, values(each.size)]
             outcomes.add(self.asker.solve(each.encoder, formulas, _EFFORT).outcome)
-            if solver.Outcome.SOME in outcomes:
+            if solver.Satisfiability.SOME in outcomes:
                 return True
-        return None if solver.Outcome.UNKNOWN in outcomes else False
+        return None if solver.Satisfiability.UNKNOWN in outcomes else False
 
     def missed(self, values: Values, probes: Iterable[int] = ()) -> int | bool | None:
         """One of these for which it is not possible; None: there is none; True: that is not known. ``probes``: tried
@@ -204,9 +204,9 @@ class _Projection:
         asked = [*(each >= 1 for each in kept.values()), *first.admitted, values(first.size), *none]
         effort = _OF_ALL if all(each.linear for each in none) else _OF_PRODUCTS
         found = self.asker.solve(first.encoder, asked, effort, wanted=[first.size])
-        if found.outcome is solver.Outcome.NONE:
+        if found.outcome is solver.Satisfiability.NONE:
             return None
-        self.hard = found.outcome is solver.Outcome.UNKNOWN
+        self.hard = found.outcome is solver.Satisfiability.UNKNOWN
         return True if self.hard else found.values[first.size.text]
 
     def _is_missed(self, n: int) -> bool:
@@ -218,7 +218,7 @@ class _Projection:
             known = possible is None and self.sampled
             if possible is False:
                 found = self.asker.solve(first.encoder, counts, _EFFORT)
-                known = found.outcome is solver.Outcome.SOME
+                known = found.outcome is solver.Satisfiability.SOME
             self._probed[n] = known
         return known
 

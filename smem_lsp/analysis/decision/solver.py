@@ -54,7 +54,7 @@ _PRODUCTS = (
 _local = threading.local()  # a solver's context belongs to one thread
 
 
-class Outcome(Enum):
+class Satisfiability(Enum):
     """Of a question: no values fulfil it, some do, or the effort was used up."""
 
     NONE = "none"
@@ -69,13 +69,13 @@ class Solution:
     was found, so that what is left for others does not depend on what was asked before; ``question``: a name of its
     text, where the solver was asked."""
 
-    outcome: Outcome
+    outcome: Satisfiability
     values: Mapping[str, int]
     effort: int
     question: bytes = b""
 
 
-MISSING = Solution(Outcome.UNKNOWN, {}, 0)
+MISSING = Solution(Satisfiability.UNKNOWN, {}, 0)
 """Where the solver is not installed, as beside the server that comes with an extension: nothing is decided."""
 
 ANSWERS: Query[tuple[str, bool, int], Solution] = Query("answers of the solver", each=2)
@@ -90,7 +90,7 @@ def solve(formulas: Iterable[Formula], wanted: Sequence[Expression], effort: int
     linear = True
     for formula in formulas:
         if formula.known is False:
-            return Solution(Outcome.NONE, {}, 0)
+            return Solution(Satisfiability.NONE, {}, 0)
         if formula.defines is not None:
             defined.setdefault(*formula.defines)
         elif formula.known is None:
@@ -100,7 +100,7 @@ def solve(formulas: Iterable[Formula], wanted: Sequence[Expression], effort: int
     asserted = "".join(f"(define-fun {name} () Int {defined[name].text})" for name in reversed(defined))
     asserted += "".join(f"(assert {text})" for text in texts)
     if len(asserted) > _LONGEST or effort <= 0:
-        return Solution(Outcome.UNKNOWN, {}, 0)
+        return Solution(Satisfiability.UNKNOWN, {}, 0)
     names: dict[str, str] = {}
 
     def numbered(found: re.Match[str]) -> str:
@@ -116,9 +116,9 @@ def solve(formulas: Iterable[Formula], wanted: Sequence[Expression], effort: int
             return found
         found = replace(found, question=blake2b(asserted.encode(), digest_size=16).digest())
         ANSWERS.keep(PROCESS, key, found, len(asserted))
-    if found.outcome is Outcome.ENDLESS:
+    if found.outcome is Satisfiability.ENDLESS:
         raise OutOfBudget("time")
-    if not wanted or found.outcome is not Outcome.SOME:
+    if not wanted or found.outcome is not Satisfiability.SOME:
         return found
     values = {name: found.values.get(short, 0) for name, short in names.items()}
     for name in reversed(defined):
@@ -128,7 +128,7 @@ def solve(formulas: Iterable[Formula], wanted: Sequence[Expression], effort: int
 
 
 def _solved(asserted: str, names: Sequence[str], effort: int, *, values: bool, linear: bool) -> Solution:
-    from smem_lsp.analysis.decision.z3_library import Context, library  # 8 ms
+    from smem_lsp.analysis.decision.z3_library import SolverContext, library  # 8 ms
 
     z3 = library()
     if z3 is None:
@@ -138,27 +138,27 @@ def _solved(asserted: str, names: Sequence[str], effort: int, *, values: bool, l
     keep_freed()
     shared = linear and not values and "(forall" not in asserted
     if shared:
-        kept: _Kept | None = getattr(_local, "kept", None)
+        kept: _KeptContext | None = getattr(_local, "kept", None)
         if kept is None:
-            kept = _local.kept = _Kept(z3, Context(z3))
+            kept = _local.kept = _KeptContext(z3, SolverContext(z3))
             PROCESS.can_spare(_let_go)
         outcome = kept.ask(text, min(_QUICK, effort))
-        if outcome is not Outcome.UNKNOWN:
+        if outcome is not Satisfiability.UNKNOWN:
             return Solution(outcome, {}, _QUICK_COST)
     spent = 0
     for part, settings in _LINEAR if linear else _PRODUCTS:
-        context = Context(z3)
+        context = SolverContext(z3)
         with interrupted(context.interrupt):
             allowed = int(part * effort)
             outcome, found, used = _put(z3, context.ref, text, names if values else (), allowed, settings)
-        if outcome is Outcome.ENDLESS:
+        if outcome is Satisfiability.ENDLESS:
             return Solution(outcome, {}, 0)
-        if outcome is not Outcome.UNKNOWN:
+        if outcome is not Satisfiability.UNKNOWN:
             # what the context that is kept may answer, too, costs the same whether it did
             quick = shared and used <= _ALIKE * _QUICK
             return Solution(outcome, found, _QUICK_COST if quick else _CONTEXT + spent + used)
         spent += _CONTEXT + max(used, allowed)
-    return Solution(Outcome.UNKNOWN, {}, spent)
+    return Solution(Satisfiability.UNKNOWN, {}, spent)
 
 
 def _let_go() -> None:
@@ -166,7 +166,7 @@ def _let_go() -> None:
     _local.kept = None
 
 
-class _Kept:
+class _KeptContext:
     """A context that is kept for questions that ask for no values, and with it what reads them."""
 
     __slots__ = ("_context", "_effort", "_parser", "_z3")
@@ -177,7 +177,7 @@ class _Kept:
         self._parser = z3.Z3_mk_parser_context(context.ref)
         z3.Z3_parser_context_inc_ref(context.ref, self._parser)
 
-    def ask(self, text: str, effort: int) -> Outcome:
+    def ask(self, text: str, effort: int) -> Satisfiability:
         z3, c, parser = self._z3, self._context.ref, self._parser
         if effort != self._effort:
             z3.Z3_update_param_value(c, b"rlimit", str(effort).encode())
@@ -199,13 +199,15 @@ def _assert_all(z3: Any, c: Any, solver: Any, parsed: Any) -> None:
     z3.Z3_ast_vector_dec_ref(c, parsed)
 
 
-def _outcome(answer: int) -> Outcome:
-    return Outcome.NONE if answer < 0 else Outcome.SOME if answer > 0 else Outcome.UNKNOWN
+def _outcome(answer: int) -> Satisfiability:
+    return (
+        Satisfiability.NONE if answer < 0 else Satisfiability.SOME if answer > 0 else Satisfiability.UNKNOWN
+    )
 
 
 def _put(
     z3: Any, c: Any, text: str, names: Sequence[str], effort: int, settings: Mapping[str, bool] = _PLAIN
-) -> tuple[Outcome, Mapping[str, int], int]:
+) -> tuple[Satisfiability, Mapping[str, int], int]:
     """The answer in a new context, the values of ``names``, and the effort that they took. In the words of the
     solver's own interface: the objects of Python around it cost as much as an easy answer."""
     # without tactics: a third of the time, and more is decided
@@ -224,9 +226,9 @@ def _put(
         _assert_all(z3, c, solver, parsed)
         began = monotonic()
         outcome = _outcome(z3.Z3_solver_check(c, solver))
-        if outcome is Outcome.UNKNOWN and 1000 * (monotonic() - began) >= _MOST_MILLISECONDS:
-            outcome = Outcome.ENDLESS  # the solver has one word for both of its limits
-        values = _values(z3, c, solver, names) if names and outcome is Outcome.SOME else {}
+        if outcome is Satisfiability.UNKNOWN and 1000 * (monotonic() - began) >= _MOST_MILLISECONDS:
+            outcome = Satisfiability.ENDLESS  # the solver has one word for both of its limits
+        values = _values(z3, c, solver, names) if names and outcome is Satisfiability.SOME else {}
         return outcome, values, _count(z3, c, solver)
     finally:
         z3.Z3_solver_dec_ref(c, solver)

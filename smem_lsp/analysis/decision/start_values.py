@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from smem_lsp.analysis.decision.atomic_slots import AtomicSlot
 from smem_lsp.analysis.decision.conditions import Position
-from smem_lsp.analysis.decision.counters import Ticket
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Op, Sym, Term
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
@@ -32,9 +31,10 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.source import checkpoint, record
 from smem_lsp.terms.intervals import ANY, INFINITE, Interval
+from smem_lsp.terms.language import Op, Sym, Term
 
 if TYPE_CHECKING:
-    from smem_lsp.analysis.decision.followed import Followed
+    from smem_lsp.analysis.decision.kernel_model import KernelModel
 
 _FAR = 1 << 30  # from where a number wraps
 _MOST_CELLS = 1 << 10  # that one addition may change
@@ -42,7 +42,7 @@ _ALONE: Dims = (1, 1, 1)  # the first thread is in every block
 
 
 @record
-class _Step:
+class _StatementStep:
     """A node, and its ``place`` among the statements ``seq``."""
 
     seq: Seq
@@ -50,11 +50,11 @@ class _Step:
     node: Node
 
 
-def start_values(of: Followed, dims: Dims | None) -> Mapping[Term, Interval]:
+def start_values(of: KernelModel, dims: Dims | None) -> Mapping[Term, Interval]:
     """Bounds of what additions find, by that term, in a block of ``dims``; None: in every block."""
     found: dict[Term, Interval] = {}
     storages = storages_of(of.kernel.buffers)
-    by_buffer: dict[int, list[Ticket]] = {}
+    by_buffer: dict[int, list[AtomicSlot]] = {}
     for each in of.counters.tickets.values():
         by_buffer.setdefault(each.access.buffer, []).append(each)
     for buffer, tickets in by_buffer.items():
@@ -72,7 +72,7 @@ def start_values(of: Followed, dims: Dims | None) -> Mapping[Term, Interval]:
 
 
 def _least(
-    of: Followed, dims: Dims | None, tickets: Sequence[Ticket], writes: Sequence[Access]
+    of: KernelModel, dims: Dims | None, tickets: Sequence[AtomicSlot], writes: Sequence[Access]
 ) -> int | None:
     """What each of the additions to one buffer finds at least; None: not known."""
     values, buffer = of.values, of.kernel.buffers[tickets[0].access.buffer]
@@ -104,7 +104,7 @@ def _least(
     return least
 
 
-def _is_begun(of: Followed, dims: Dims | None, ticket: Ticket, starts: Iterable[Access]) -> bool:
+def _is_begun(of: KernelModel, dims: Dims | None, ticket: AtomicSlot, starts: Iterable[Access]) -> bool:
     """Is every counter that the addition may change surely stored before?"""
     buffer = of.kernel.buffers[ticket.access.buffer]
     limits, size = Bounds(of.values.loops), buffer.element_bytes or 1
@@ -134,19 +134,19 @@ def _is_begun(of: Followed, dims: Dims | None, ticket: Ticket, starts: Iterable[
     return False
 
 
-def _way(seq: Seq, point: int) -> tuple[_Step, ...]:
+def _way(seq: Seq, point: int) -> tuple[_StatementStep, ...]:
     """The nodes around a node, the outermost first, and that node."""
     for place, node in enumerate(seq.items):
         checkpoint()
         if node.point == point:
-            return (_Step(seq, place, node),)
+            return (_StatementStep(seq, place, node),)
         for inner in bodies(node):
             if way := _way(inner, point):
-                return (_Step(seq, place, node), *way)
+                return (_StatementStep(seq, place, node), *way)
     return ()
 
 
-def _to_fork(way: Sequence[_Step], other: Sequence[_Step]) -> tuple[Node, ...]:
+def _to_fork(way: Sequence[_StatementStep], other: Sequence[_StatementStep]) -> tuple[Node, ...]:
     """The nodes of ``way`` that ``other`` has, too, and the next one, if ``other`` goes on behind it; none: it does not
     go on from there."""
     for count, (one, beside) in enumerate(zip(way, other), 1):
@@ -156,14 +156,14 @@ def _to_fork(way: Sequence[_Step], other: Sequence[_Step]) -> tuple[Node, ...]:
     return ()
 
 
-def _is_passed(of: Followed, node: Node, store: Access) -> bool:
+def _is_passed(of: KernelModel, node: Node, store: Access) -> bool:
     """Does whoever has come by ``node`` come to ``store``, which it is or which is inside?"""
     around, at = of.positions[node.point], of.positions[store.point]
     return around.loops == at.loops and around.conditions == at.conditions
 
 
 def _picked(
-    of: Followed, dims: Dims | None, nodes: Sequence[Node], store: Access, addition: Access
+    of: KernelModel, dims: Dims | None, nodes: Sequence[Node], store: Access, addition: Access
 ) -> Evaluator | None:
     """Those threads of the block that surely come to ``store`` where one comes to ``addition``; None: none is known.
     ``nodes``: on the way to both, the outermost first, the last one only to ``store``."""
@@ -187,7 +187,7 @@ def _picked(
     return threads
 
 
-def _may_return(of: Followed, begin: Node | None, store: Access) -> bool:
+def _may_return(of: KernelModel, begin: Node | None, store: Access) -> bool:
     """May a thread return in a loop that is over, on the way from ``begin``, or from the beginning of the kernel, to
     ``store``?"""
     started = begin is None

@@ -10,30 +10,30 @@ from typing import TYPE_CHECKING
 from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.formulas import Expression, Formula, either, truth
 from smem_lsp.analysis.decision.loaded_values import inputs_of
+from smem_lsp.analysis.decision.path_classes import PathClass
 from smem_lsp.analysis.decision.unknowns import Origin
-from smem_lsp.analysis.decision.ways import Way
-from smem_lsp.analysis.values.terms import Const, Level, Op, Opaque, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Tile
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MOST_SHARED
+from smem_lsp.terms.language import Const, Level, Op, OpaqueTerm, Term
 
 if TYPE_CHECKING:
-    from smem_lsp.analysis.decision.question import Asker
+    from smem_lsp.analysis.decision.question import RaceQueries
 
 
 @dataclass(slots=True)
 class TouchedBytes:
     """Two accesses, the first by thread 0, the second by thread 1, and one way between them."""
 
-    asker: Asker
+    asker: RaceQueries
     first: Access
     second: Access
-    way: Way
+    way: PathClass
     lanes: bool | None
     prove: bool = False
     tile: int = 0
-    ways: tuple[Way, ...] = ()  # all that are asked about at once
+    ways: tuple[PathClass, ...] = ()  # all that are asked about at once
     encoder: Encoder = field(init=False)
     meet: Formula = field(init=False)  # both touch one byte
     ranges: list[tuple[Expression, Expression]] = field(init=False)  # what each touches: start and end
@@ -41,7 +41,7 @@ class TouchedBytes:
     in_elements: bool = False
     fixed: Mapping[Term, int] = field(default_factory=dict)  # the case that is asked about
     most: int | None = None  # effort of a proof
-    at_first: bool = False  # both are in the first turn of each loop around them
+    at_first: bool = False  # both are in the first iteration of each loop around them
 
     def bytes_of(self, access: Access, who: int) -> tuple[Expression, Expression]:
         """First byte, and end, that the thread touches."""
@@ -109,7 +109,7 @@ class TouchedBytes:
             if isinstance(term, Op) and term.operator == "+" and term is not base:
                 left.extend(term.args)
             elif term is not base:
-                added = isinstance(term, Opaque) and term.origin == "call" and term.level <= Level.BLOCK
+                added = isinstance(term, OpaqueTerm) and term.origin == "call" and term.level <= Level.BLOCK
                 if not added:
                     return False
         return True

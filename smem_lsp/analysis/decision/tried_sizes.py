@@ -19,9 +19,9 @@ def ordinary_sizes(names: Collection[str], encoder: Encoder) -> Iterator[dict[st
     magnitude: a radius and a width; one of the first blocks for a place in the grid. Without names there is one."""
     threads = threads_of(encoder.dims)
     chosen = ((37 * threads, 5 * threads), (48 * threads, 7 * threads), (16, 8), (5, 2), (40, 3), (129, 64))
-    for turn, (first, step) in enumerate(chosen if names else chosen[:1]):
+    for iteration, (first, step) in enumerate(chosen if names else chosen[:1]):
         yield {
-            name: of_grid(name, turn, encoder) if not is_parameter(name) else first + step * place
+            name: of_grid(name, iteration, encoder) if not is_parameter(name) else first + step * place
             for place, name in enumerate(sorted(names))
         }
     free = sorted(name for name in names if is_parameter(name))
@@ -30,11 +30,11 @@ def ordinary_sizes(names: Collection[str], encoder: Encoder) -> Iterator[dict[st
     orders = [free, free[::-1]]
     if len(free) <= _FEW:  # a radius, a width and a height: any of them may be the largest, or the smallest
         orders += [free[start:] + free[:start] for start in range(1, len(free))]
-    for turn, first in enumerate((2, 3)):
+    for iteration, first in enumerate((2, 3)):
         for ordered in [each for at, each in enumerate(orders) if each not in orders[:at]]:
             yield {
-                **{name: of_grid(name, turn, encoder) for name in names if not is_parameter(name)},
-                **{name: first * _APART**place + turn for place, name in enumerate(ordered)},
+                **{name: of_grid(name, iteration, encoder) for name in names if not is_parameter(name)},
+                **{name: first * _APART**place + iteration for place, name in enumerate(ordered)},
             }
 
 
@@ -43,10 +43,10 @@ def threads_of(dims: Dims | None) -> int:
     return MAX_THREADS if dims is None else math.prod(dims)
 
 
-def of_grid(name: str, turn: int, encoder: Encoder) -> int:
+def of_grid(name: str, iteration: int, encoder: Encoder) -> int:
     """One of the first blocks of a grid of some blocks more, as far as the launches have so many."""
     axis = "xyz".find(name[-1])
-    place = 3 + turn + 2 * axis
+    place = 3 + iteration + 2 * axis
     most, fewest = encoder.launches.grid[axis], encoder.launches.fewest[axis]
     blocks = max(place + 10 if most is None else min(place + 10, most), fewest or 1)
     return min(place, blocks - 1) if name.startswith("blockIdx.") else blocks

@@ -1,7 +1,7 @@
-"""What is not known of two threads, as a solver's integers: their numbers, the launch, and the turns they are in.
+"""What is not known of two threads, as a solver's integers: their numbers, the launch, and the iterations they are in.
 
-Both threads share the launch (block, grid, parameters) and, within one turn of the loops around both accesses, what the
-block agrees on; all else is each thread's own. ``Origin`` says what kind of freedom an answer makes use of.
+Both threads share the launch (block, grid, parameters) and, within one iteration of the loops around both accesses,
+what the block agrees on; all else is each thread's own. ``Origin`` says what kind of freedom an answer makes use of.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import field
 from enum import Flag
 from functools import partial
 
-from smem_lsp.analysis.decision.digits import Digits, Interval
 from smem_lsp.analysis.decision.formulas import (
     Expression,
     Formula,
@@ -20,21 +19,22 @@ from smem_lsp.analysis.decision.formulas import (
     either,
     number,
 )
+from smem_lsp.analysis.decision.mixed_radix import Interval, MixedRadix
 from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import (
-    LoopVar,
-    Op,
-    Term,
-)
 from smem_lsp.analysis.values.thread_number import is_thread_count, is_thread_number
 from smem_lsp.ir.nodes import Axes, Dims
 from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_THREADS
+from smem_lsp.terms.language import (
+    LoopVar,
+    Op,
+    Term,
+)
 
-BEFORE = 1  # ``ahead``: in the turn before the one of the thread
-WITH_FIRST = 2  # in the turn that the first thread is in
+BEFORE = 1  # ``ahead``: in the iteration before the one of the thread
+WITH_FIRST = 2  # in the iteration that the first thread is in
 
 
 class Origin(Flag):
@@ -48,12 +48,12 @@ class Origin(Flag):
 
 
 @dataclass(slots=True)
-class Turns:
-    """In which turns of the loops around two accesses they stand to each other. ``common``: loops (points) in whose one
-    turn both happen; ``crossed``: the loop whose back edge lies between, ``apart`` times; ``several``: perhaps more
-    often; ``known``: the number (from 0 on) of the turn that a thread is in, by loop and thread; ``left``: what loops
-    that are over have left in front of both; ``passed``: loops around the first access, the outermost first, whose
-    turns that it is in the second thread has gone through."""
+class Iterations:
+    """In which iterations of the loops around two accesses they stand to each other. ``common``: loops (points) in
+    whose one iteration both happen; ``crossed``: the loop whose back edge lies between, ``apart`` times; ``several``:
+    perhaps more often; ``known``: the number (from 0 on) of the iteration that a thread is in, by loop and thread;
+    ``left``: what loops that are over have left in front of both; ``passed``: loops around the first access, the
+    outermost first, whose iterations that it is in the second thread has gone through."""
 
     common: frozenset[int]
     crossed: int | None = None
@@ -64,17 +64,17 @@ class Turns:
     passed: tuple[int, ...] = ()
 
     def fixed(self, loop: int, who: int) -> int | None:
-        """The number of the turn that a thread is in; None: any."""
+        """The number of the iteration that a thread is in; None: any."""
         own = self.known.get((loop, who))
         return self.known.get((loop, 1 - who)) if own is None and loop in self.common else own
 
     def is_first(self, loop: int, who: int) -> bool:
-        """Is it in the first turn?"""
+        """Is it in the first iteration?"""
         return self.fixed(loop, who) == 0
 
     @property
     def next(self) -> bool:
-        """Does the second one stand in the turn behind that of the first?"""
+        """Does the second one stand in the iteration behind that of the first?"""
         return not self.several and self.apart == 1
 
 
@@ -110,14 +110,14 @@ class Assumed:
 @dataclass(slots=True)
 class Unknowns(ABC):
     """Of two threads, 0 and 1. ``dims``: the block, where it is known; ``axes``: those in which it has
-    more than one thread; ``turns``: of the pair that is asked about; ``side``: what holds besides; ``sizes``:
+    more than one thread; ``iterations``: of the pair that is asked about; ``side``: what holds besides; ``sizes``:
     parameters, and the place in the grid, by name; ``reasons``: what is not followed."""
 
     levels: Levels
     bounds: Bounds
     dims: Dims | None
     axes: str
-    turns: Turns
+    iterations: Iterations
     launches: Launches = field(default_factory=Launches)
     origin: Origin = Origin.NOTHING
     reasons: list[Term] = field(default_factory=list)
@@ -125,13 +125,13 @@ class Unknowns(ABC):
     assumed: Assumed = field(default_factory=Assumed)
     variables: dict[str, Expression] = field(default_factory=dict)
     sizes: dict[str, Expression] = field(default_factory=dict)
-    _of_turn: dict[Term, bool] = field(default_factory=dict)
-    _later: set[int] = field(default_factory=set)  # loops whose turns are put in order
-    digits: Digits = field(init=False)
+    _of_iteration: dict[Term, bool] = field(default_factory=dict)
+    _later: set[int] = field(default_factory=set)  # loops whose iterations are put in order
+    digits: MixedRadix = field(init=False)
 
     def __post_init__(self) -> None:
         ranges = dict[str, Interval]()  # the two share these, and not each other, which would be garbage
-        self.digits = Digits(partial(_variable, self.variables, self.side, ranges), self.side, ranges)
+        self.digits = MixedRadix(partial(_variable, self.variables, self.side, ranges), self.side, ranges)
 
     def variable(self, name: str, low: int | None = None, high: int | None = None) -> Expression:
         return _variable(self.variables, self.side, self.digits.ranges, name, low, high)
@@ -215,59 +215,59 @@ class Unknowns(ABC):
         found = self.sizes[name] = self.variable(name)
         return found
 
-    def turn(self, loop: int, who: int) -> Expression:
-        """Which turn of the loop the thread is in, from 0 on."""
+    def iteration(self, loop: int, who: int) -> Expression:
+        """Which iteration of the loop the thread is in, from 0 on."""
         facts = self.levels.values.loops.get(loop)
         last = None if facts is None or facts.trips is None else facts.trips - 1
-        fixed = self.turns.fixed(loop, who)
-        if loop in self.turns.common:
+        fixed = self.iterations.fixed(loop, who)
+        if loop in self.iterations.common:
             return self.variable(f"turn{loop}", 0, last) if fixed is None else number(fixed)
         first = self.variable(f"turn{loop}.{who}", 0, last) if fixed is None else number(fixed)
-        if loop == self.turns.crossed and loop not in self._later:
+        if loop == self.iterations.crossed and loop not in self._later:
             self._later.add(loop)
-            before, after = self.turn(loop, 0), self.turn(loop, 1)
-            nearest = before + self.turns.apart
-            self.side.append(after >= nearest if self.turns.several else after.equals(nearest))
+            before, after = self.iteration(loop, 0), self.iteration(loop, 1)
+            nearest = before + self.iterations.apart
+            self.side.append(after >= nearest if self.iterations.several else after.equals(nearest))
         return first
 
     def is_common(self, term: Term) -> bool:
-        """Is the value, made in one turn of the loops around, the same for both accesses?"""
-        crossed = self.turns.crossed
-        if not self.is_of_turn(term):
+        """Is the value, made in one iteration of the loops around, the same for both accesses?"""
+        crossed = self.iterations.crossed
+        if not self.is_of_iteration(term):
             return False
         if crossed is None:
             return True
         loop = self.levels.values.loops.get(crossed)
         return loop is not None and term.serial <= loop.begins
 
-    def is_of_turn(self, term: Term) -> bool:
-        """Do no loops move it but those in whose one turn both accesses happen, and those that are over?"""
-        found = self._of_turn.get(term)
+    def is_of_iteration(self, term: Term) -> bool:
+        """Do no loops move it but those in whose one iteration both accesses happen, and those that are over?"""
+        found = self._of_iteration.get(term)
         if found is None:
             if isinstance(term, LoopVar):
-                found = term.loop in self.turns.common
+                found = term.loop in self.iterations.common
             else:
                 moving = (each.loop for each in term.carried if isinstance(each, LoopVar))
-                found = term in self.turns.left or all(each in self.turns.common for each in moving)
+                found = term in self.iterations.left or all(each in self.iterations.common for each in moving)
             if not found and isinstance(term, Op):
-                found = all(map(self.is_of_turn, term.args))
-            self._of_turn[term] = found
+                found = all(map(self.is_of_iteration, term.args))
+            self._of_iteration[term] = found
         return found
 
     def is_of_first(self, term: Term) -> bool:
-        """Is it the same for both threads in the turn that the first one is in?"""
+        """Is it the same for both threads in the iteration that the first one is in?"""
         moving = {each.loop for each in term.carried if isinstance(each, LoopVar)}
-        return self.levels.uniform(term) and moving <= self.turns.common.union(self.turns.passed)
+        return self.levels.uniform(term) and moving <= self.iterations.common.union(self.iterations.passed)
 
     def is_of_before(self, term: Term) -> bool:
         """Was it made before the loops that are passed began?"""
         loops = self.levels.values.loops
-        return all(each in loops and term.serial <= loops[each].begins for each in self.turns.passed)
+        return all(each in loops and term.serial <= loops[each].begins for each in self.iterations.passed)
 
     @abstractmethod
     def value(self, term: Term, who: int, ahead: int = 0) -> Expression:
-        """``ahead`` BEFORE: in the turn before the one of thread ``who``, of the loop that is crossed; WITH_FIRST: in
-        the turn of the first thread, of the loops that are passed."""
+        """``ahead`` BEFORE: in the iteration before the one of thread ``who``, of the loop that is crossed; WITH_FIRST:
+        in the iteration of the first thread, of the loops that are passed."""
 
     @abstractmethod
     def holds(self, term: Term, who: int, ahead: int = 0) -> Formula:

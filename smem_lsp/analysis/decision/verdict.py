@@ -7,10 +7,11 @@ from dataclasses import field, replace
 from functools import partial
 
 from smem_lsp.analysis.decision.barriers import BarrierJudge
+from smem_lsp.analysis.decision.divergence import Reachability
 from smem_lsp.analysis.decision.either import at_least, either
-from smem_lsp.analysis.decision.followed import Followed, Ways, Where
 from smem_lsp.analysis.decision.interval_starts import IntervalStarts
-from smem_lsp.analysis.decision.model import Answer, Decision, Undecided, Verdict, VerdictKind
+from smem_lsp.analysis.decision.kernel_model import KernelModel, Ways, Where
+from smem_lsp.analysis.decision.model import Decision, PairVerdict, Undecided, Verdict, VerdictKind
 from smem_lsp.analysis.decision.most_telling import most_telling
 from smem_lsp.analysis.decision.orderings import (
     halves_of,
@@ -21,18 +22,15 @@ from smem_lsp.analysis.decision.orderings import (
     orders_a_warp,
     orders_warps,
 )
-from smem_lsp.analysis.decision.parting import Reach
-from smem_lsp.analysis.decision.question import Asker
+from smem_lsp.analysis.decision.path_classes import SAME_TURN, Open, Ordering, Pair, PathClass, by_place
+from smem_lsp.analysis.decision.question import RaceQueries
 from smem_lsp.analysis.decision.reasons import Assumption, Reason, ReasonKind
-from smem_lsp.analysis.decision.reply import Reply
+from smem_lsp.analysis.decision.reply import PairResult
 from smem_lsp.analysis.decision.unknowns import Origin
-from smem_lsp.analysis.decision.ways import SAME_TURN, Open, Ordering, Pair, Way, by_place
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values import terms
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import LoopVar, Opaque
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import (
@@ -50,8 +48,10 @@ from smem_lsp.ir.places import At, Row
 from smem_lsp.ir.values import Const, Sym
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms import language
+from smem_lsp.terms.language import LoopVar, OpaqueTerm
 
-_MOST = 160_000  # meetings of the accesses of a kernel, as ``Followed`` counts them
+_MOST = 160_000  # meetings of the accesses of a kernel, as ``KernelModel`` counts them
 _FEW = 400  # accesses that have no more however they meet
 _TO_TELL = (
     700_000  # about all pairs of it, shared among the instances of a template: the first one may tell with it
@@ -69,20 +69,20 @@ _TOO_HARD = Reason(ReasonKind.TOO_HARD)
 
 
 @dataclass(slots=True)
-class Judge:
+class RaceChecker:
     """Decides the pairs of accesses of one kernel. ``dims``: the block; None: every block with threads in ``axes``, of
     ``most`` threads in x, y and z, where these are fewer than a launch may have;
     ``added``: places (points) where a barrier of the block is taken to stand; ``in_warps``: one of a warp;
     ``covering``: waits for copies, as in ``Ordering``. What was decided once, for whatever use, is kept."""
 
-    of: Followed
+    of: KernelModel
     verdicts: Verdicts
     dims: Dims | None
     added: frozenset[int] = frozenset()
     in_warps: frozenset[int] = frozenset()
     covering: frozenset[tuple[int, int]] = frozenset()
     most: Dims | None = None
-    asker: Asker = field(init=False)
+    asker: RaceQueries = field(init=False)
     barriers: BarrierJudge = field(init=False)
     _every: list[Open] | None = None
     _own: frozenset[Where] | None = None
@@ -127,7 +127,9 @@ class Judge:
                 decision = decide(self.asker, each)
                 hard += decision.reason == _TOO_HARD
                 settled = (
-                    asked is None and not to_tell and decision.answer in (Answer.UNDECIDED, Answer.PRESUMED)
+                    asked is None
+                    and not to_tell
+                    and decision.answer in (PairVerdict.UNDECIDED, PairVerdict.PRESUMED)
                 )
                 if settled or hard >= _MOST_HARD:
                     self.asker.effort = min(self.asker.effort, self.of.effort(_OF_THE_REST))
@@ -191,7 +193,7 @@ class Judge:
         reasons += [Undecided(each.second.line, each.why) for each in unsafe if each.why is not None]
         racy = any(each.answer.is_race for each in unsafe)
         kind = VerdictKind.RACY if racy else VerdictKind.UNDECIDED if reasons else VerdictKind.RACE_FREE
-        in_bounds = any(each.answer is Answer.IN_BOUNDS for each in decisions)
+        in_bounds = any(each.answer is PairVerdict.IN_BOUNDS for each in decisions)
         signed = tuple(sorted(self.asker.not_negative))
         return Verdict(
             kind,
@@ -269,7 +271,7 @@ def _opened(
     within: Sequence[Ways],
     collectives: Mapping[int, int],
 ) -> Iterator[Open]:
-    none = frozenset[Way]()
+    none = frozenset[PathClass]()
     for pair, ways in across[0].items():
         first, second = nodes[pair[0]], nodes[pair[1]]
         mine = collectives.get(first.point)
@@ -306,7 +308,7 @@ def _beside(
     """Pairs that only barriers of tiles order, for threads of different tiles: ``lanes`` of one warp, or threads of
     different ones. ``every``: the ways of such threads; ``inside``: of those of one tile; ``sizes``: of the tiles that
     barriers are for."""
-    none = frozenset[Way]()
+    none = frozenset[PathClass]()
     for pair, ways in every[0].items() if sizes else ():
         left = ways - inside[0].get(pair, none)
         if left:
@@ -337,14 +339,14 @@ def _grid(kernel: Kernel, dims: Dims | None, of_all: Callable[[list[int]], int])
     return x, y, z
 
 
-def asker_of(of: Followed, dims: Dims | None, effort: int = 0, most: Dims | None = None) -> Asker:
+def asker_of(of: KernelModel, dims: Dims | None, effort: int = 0, most: Dims | None = None) -> RaceQueries:
     """Asks about the kernel in a block of ``dims``; None: in any block, of ``most`` threads in x, y and z."""
     most = dims or most or most_threads(of.kernel)
     bounds = Bounds(of.values.loops, most, exact=dims is not None, given=of.begun(dims))
     passed = tuple(_passed(of.kernel, dims))
     grid = _grid(of.kernel, dims, max)
     fewest = _grid(of.kernel, dims, min)
-    return Asker(of, dims, _axes(of.values, dims), bounds, grid, passed, effort=effort, fewest=fewest)
+    return RaceQueries(of, dims, _axes(of.values, dims), bounds, grid, passed, effort=effort, fewest=fewest)
 
 
 def _passed(kernel: Kernel, dims: Dims | None) -> Iterator[Mapping[str, int]]:
@@ -363,17 +365,17 @@ def _axes(values: ValueFacts, dims: Dims | None) -> str:
     return "".join(axis for axis in values.axes() if f"blockDim.{axis}" not in single) or "x"
 
 
-def _that_is_one(fact: terms.Term) -> str | None:
+def _that_is_one(fact: language.Term) -> str | None:
     """The symbol of ``n == 1``. It is read, not compared with a term made for that: which terms a kernel has says what
     it asks for."""
-    if isinstance(fact, terms.Op) and fact.operator == "==":
+    if isinstance(fact, language.Op) and fact.operator == "==":
         one, other = fact.args
-        if isinstance(one, terms.Sym) and isinstance(other, terms.Const) and other.n == 1:
+        if isinstance(one, language.Sym) and isinstance(other, language.Const) and other.n == 1:
             return one.name
     return None
 
 
-def decide(asker: Asker, pair: Open) -> Decision:
+def decide(asker: RaceQueries, pair: Open) -> Decision:
     """The worst answer on any way."""
     worst: Decision | None = None
     for way in _left_open(asker, pair, by_place(_widest(pair.ways))):
@@ -390,16 +392,16 @@ def decide(asker: Asker, pair: Open) -> Decision:
             # between warps, too? No barrier of a warp would do then
             wider = asker.ask(pair.first, pair.second, way, lanes=False)
             reply = wider if wider.answer.is_race else reply
-        if pair.lanes is None and reply.answer is Answer.DATA and not unsure:
+        if pair.lanes is None and reply.answer is PairVerdict.DATA and not unsure:
             # within a warp, and only there, for data of no special kind?
             if asker.ask(pair.first, pair.second, way, lanes=False).answer.is_safe:
                 near = asker.ask(pair.first, pair.second, way, lanes=True)
-                reply = near if near.answer is Answer.LIKELY else reply
+                reply = near if near.answer is PairVerdict.LIKELY else reply
         worst = _worse(worst, _decision(asker.of, pair, way, reply))
-        if worst.answer.is_race and worst.answer is not Answer.CONDITION:
+        if worst.answer.is_race and worst.answer is not PairVerdict.CONDITION:
             break
     if worst is None:
-        return _decision(asker.of, pair, by_place(pair.ways)[0], Reply(Answer.APART))
+        return _decision(asker.of, pair, by_place(pair.ways)[0], PairResult(PairVerdict.APART))
     if worst.answer.is_race and asker.of.kernel.presumed:
         crossing = (each for each in by_place(pair.ways) if each.crossed is not None)
         way = next(crossing) if worst.back else SAME_TURN
@@ -411,17 +413,17 @@ def _worse(known: Decision | None, found: Decision) -> Decision:
     """The worse of two of the same pair, on different ways."""
     if known is None:
         return found
-    if found.answer is known.answer is Answer.CONDITION:
+    if found.answer is known.answer is PairVerdict.CONDITION:
         return either(known, found)
     if _RANK[found.answer] > _RANK[known.answer]:
         return at_least(found, known)
     return at_least(known, found)
 
 
-def _left_open(asker: Asker, pair: Open, ways: Sequence[Way]) -> list[Way]:
-    """Those that have to be asked about one by one: where there are many over one loop, or in one turn, one question
-    often shows that the accesses meet on none."""
-    alike: dict[Way, list[Way]] = {}
+def _left_open(asker: RaceQueries, pair: Open, ways: Sequence[PathClass]) -> list[PathClass]:
+    """Those that have to be asked about one by one: where there are many over one loop, or in one iteration, one
+    question often shows that the accesses meet on none."""
+    alike: dict[PathClass, list[PathClass]] = {}
     for way in ways:
         alike.setdefault(way.widest, []).append(way)
     answered = {
@@ -433,39 +435,41 @@ def _left_open(asker: Asker, pair: Open, ways: Sequence[Way]) -> list[Way]:
     return [way for way in ways if way.widest not in answered]
 
 
-_RANK = {answer: rank for rank, answer in enumerate(Answer)}
+_RANK = {answer: rank for rank, answer in enumerate(PairVerdict)}
 
 
-def _widest(ways: frozenset[Way]) -> frozenset[Way]:
-    """Without those that another one includes: several turns may be one."""
-    return frozenset(way for way in ways if way.several or way._replace(several=True, turns=1) not in ways)
+def _widest(ways: frozenset[PathClass]) -> frozenset[PathClass]:
+    """Without those that another one includes: several iterations may be one."""
+    return frozenset(
+        way for way in ways if way.several or way._replace(several=True, iterations=1) not in ways
+    )
 
 
-def _presumed(asker: Asker, pair: Open, way: Way) -> Decision | None:
+def _presumed(asker: RaceQueries, pair: Open, way: PathClass) -> Decision | None:
     """They meet, unless a call orders them of which nothing says so. None: they do not, or it is not known."""
     for lanes in (pair.lanes,) if pair.lanes is not None else (False, True):
         reply = asker.ask(pair.first, pair.second, way, lanes=lanes, tile=pair.tile)
-        if reply.answer.is_race or reply.answer is Answer.DATA:
+        if reply.answer.is_race or reply.answer is PairVerdict.DATA:
             calls = _calls_between(asker.of, pair, way)
             reason = Reason(ReasonKind.CALL_ORDERS, calls[:1])
             found = _decision(asker.of, replace(pair, surely=frozenset((way,)), lanes=lanes), way, reply)
-            return replace(found, answer=Answer.PRESUMED, reason=reason, calls=calls)
+            return replace(found, answer=PairVerdict.PRESUMED, reason=reason, calls=calls)
     return None
 
 
-def _what_may_order(of: Followed, pair: Open) -> Reason:
+def _what_may_order(of: KernelModel, pair: Open) -> Reason:
     exchanged = pair.lanes and any(load == pair.first.point for _, load in of.delivered)
     return Reason(ReasonKind.EXCHANGE_ORDERS if exchanged else ReasonKind.SOMETHING_ORDERS)
 
 
-def _decision(of: Followed, pair: Open, way: Way, reply: Reply) -> Decision:
+def _decision(of: KernelModel, pair: Open, way: PathClass, reply: PairResult) -> Decision:
     answer, reason = reply.answer, None
     if not answer.is_safe:
         if way not in pair.surely:
-            answer, reason = Answer.UNDECIDED, _what_may_order(of, pair)
+            answer, reason = PairVerdict.UNDECIDED, _what_may_order(of, pair)
         elif pair.first.guess or pair.second.guess:
-            answer, reason = Answer.UNDECIDED, Reason(ReasonKind.GUESSED)
-        elif answer is Answer.UNDECIDED:
+            answer, reason = PairVerdict.UNDECIDED, Reason(ReasonKind.GUESSED)
+        elif answer is PairVerdict.UNDECIDED:
             reason = _why(reply, pair)
     return Decision(
         pair.first,
@@ -480,13 +484,13 @@ def _decision(of: Followed, pair: Open, way: Way, reply: Reply) -> Decision:
     )
 
 
-def _calls_between(of: Followed, pair: Open, way: Way) -> tuple[str, ...]:
+def _calls_between(of: KernelModel, pair: Open, way: PathClass) -> tuple[str, ...]:
     """The names of the calls between two accesses that are presumed to order nothing; of all, if none is found."""
     every = (each.name for point, each in of.kernel.presumed.items() if point not in of.control.split)
     return tuple(dict.fromkeys(_named_between(of, pair, way) or every))
 
 
-def _named_between(of: Followed, pair: Open, way: Way) -> list[str]:
+def _named_between(of: KernelModel, pair: Open, way: PathClass) -> list[str]:
     first, second = pair.first.point, pair.second.point
     every = {point: each.name for point, each in of.kernel.presumed.items() if point not in of.control.split}
     around: tuple[range, ...] = (range(min(first, second) + 1, max(first, second) + 1),)
@@ -497,14 +501,14 @@ def _named_between(of: Followed, pair: Open, way: Way) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _why(reply: Reply, pair: Open) -> Reason:
+def _why(reply: PairResult, pair: Open) -> Reason:
     unknown = Origin.UNKNOWN in reply.origin
     if reply.why is ReasonKind.NO_SOLVER or (reply.why is ReasonKind.TOO_HARD and not unknown):
         return Reason(reply.why)
     for term in reply.unknown:
         if isinstance(term, LoopVar):
             return Reason(ReasonKind.LOOP_VARIABLE)
-        if isinstance(term, Opaque):
+        if isinstance(term, OpaqueTerm):
             called = Reason(ReasonKind.CALLED_VALUE, (term.call,))
             return called if term.call else Reason(_BY_ORIGIN.get(term.origin, ReasonKind.VALUE))
     if reply.why is not None and reply.why is not ReasonKind.TOO_HARD:
@@ -519,7 +523,7 @@ _BY_ORIGIN = {
 }
 
 
-def _incomplete(of: Followed, barriers: BarrierJudge) -> Iterator[Undecided]:
+def _incomplete(of: KernelModel, barriers: BarrierJudge) -> Iterator[Undecided]:
     """What keeps a kernel from a proof, whatever its pairs are."""
     kernel = of.kernel
     causes = *kernel.open(Opens.FLOW)[:1], *kernel.open(Opens.TEXT)[:1], *kernel.open(Opens.ANYTHING)
@@ -529,16 +533,16 @@ def _incomplete(of: Followed, barriers: BarrierJudge) -> Iterator[Undecided]:
         if not buffer.placed and not kernel.open(Opens.ACCESSES):
             yield Undecided(kernel.row, Reason(ReasonKind.UNSEEN, (buffer.name,)))
     for site in barriers.sites:
-        if barriers.prove(site) is Reach.UNDECIDED:
+        if barriers.prove(site) is Reachability.UNDECIDED:
             yield Undecided(site.node.line, Reason(_MISSED[barriers.told(site).reach]))
     for node in of.nodes:
         if isinstance(node, Proxy) or (isinstance(node, Access) and node.beside):
             yield Undecided(node.line, Reason(ReasonKind.PROXY))
 
 
-_MISSED = dict.fromkeys(Reach, ReasonKind.PERHAPS_MISSED) | {
-    Reach.DATA: ReasonKind.MISSED_BY_DATA,
-    Reach.SIZES: ReasonKind.MISSED_BY_SIZES,
-    Reach.CONDITION: ReasonKind.MISSED_BY_SIZES,
-    Reach.DIVERGES: ReasonKind.MISSED,
+_MISSED = dict.fromkeys(Reachability, ReasonKind.PERHAPS_MISSED) | {
+    Reachability.DATA: ReasonKind.MISSED_BY_DATA,
+    Reachability.SIZES: ReasonKind.MISSED_BY_SIZES,
+    Reachability.CONDITION: ReasonKind.MISSED_BY_SIZES,
+    Reachability.DIVERGES: ReasonKind.MISSED,
 }

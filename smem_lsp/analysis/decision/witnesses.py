@@ -14,7 +14,7 @@ from smem_lsp.analysis.decision.encoding import Encoder
 from smem_lsp.analysis.decision.formulas import Expression, Formula, either
 from smem_lsp.analysis.decision.model import Witness
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.terms import LoopVar, Op, Sym, Term, parts_of
+from smem_lsp.terms.language import LoopVar, Op, Sym, Term, parts_of
 
 _MOST = 6  # solutions that make up what is computed
 # by operator: a right operand that leaves the left one what it is; None: any number does so with itself
@@ -35,7 +35,7 @@ def witness_of(
         wanted = dict(encoder.variables)
         more = (each for operands in chosen.values() for each in operands)
         found = solve([*asked, *encoder.side, *more], tuple(wanted.values()))
-        if found.outcome is not solver.Outcome.SOME:
+        if found.outcome is not solver.Satisfiability.SOME:
             return None
         named = {name: found.values[each.text] for name, each in wanted.items()}
         witness = _read(encoder, named, {key: found.values[value.text] for key, value in turning.items()})
@@ -83,7 +83,7 @@ def _read(encoder: Encoder, named: Mapping[str, int], loops: Mapping[tuple[Term,
 
 
 def _is_of_other(name: str) -> bool:
-    """Is the variable with this name a value in another turn than that of its thread?"""
+    """Is the variable with this name a value in another iteration than that of its thread?"""
     return "." in name and not name.endswith(".0")
 
 

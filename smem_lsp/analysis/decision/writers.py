@@ -1,9 +1,9 @@
-"""Who has written a byte: a thread of the block and its turns of loops, as terms of whoever reads the byte.
+"""Who has written a byte: a thread of the block and its iterations of loops, as terms of whoever reads the byte.
 
-The address of a write is taken apart from the largest factor down, as the digits of a number: where it is
-``132 * row + 4 * col``, the byte ``b`` makes ``row`` ``b / 132`` and ``col`` ``b % 132 / 4``; where ``i`` is
-``tid + 256 * turn``, it makes ``tid`` ``i % 256``. What comes out is a guess that somebody else proves: nothing here
-has to be right for addresses of every form, but what ``Writer.value`` says has to be what that thread computes there.
+The address of a write is taken apart from the largest factor down, as the digits of a number: where it is ``132 * row +
+4 * col``, the byte ``b`` makes ``row`` ``b / 132`` and ``col`` ``b % 132 / 4``; where ``i`` is ``tid + 256 *
+iteration``, it makes ``tid`` ``i % 256``. What comes out is a guess that somebody else proves: nothing here has to be
+right for addresses of every form, but what ``Writer.value`` says has to be what that thread computes there.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from math import gcd
 
-from smem_lsp.analysis.decision.question import Asker
+from smem_lsp.analysis.decision.question import RaceQueries
 from smem_lsp.analysis.values.affine import Forms, Monomial
-from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Sym, Table, Term, Thread
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
-from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import OPERATORS
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Const, LoopVar, Op, Sym, Term, TermTable, Thread
+from smem_lsp.terms.operators import OperandType
 
 Guard = tuple[Term, bool]  # a condition, and whether it holds
 _Factor = tuple[tuple[str, ...], int]  # symbols and a number
-_Part = tuple[Term | int, _Factor]  # an unknown, or the turn of a loop (its point), times a factor
+_Part = tuple[Term | int, _Factor]  # an unknown, or the iteration of a loop (its point), times a factor
 _MOST_STEPS = 60  # equations for one byte
 
 
 @dataclass(slots=True)
 class Writers:
-    """``common``: loops (points) in whose one turn the write and the read stand; ``crossed``: loops around the write
-    of which the read may stand in another turn, or behind."""
+    """``common``: loops (points) in whose one iteration the write and the read stand; ``crossed``: loops around the
+    write of which the read may stand in another iteration, or behind."""
 
-    asker: Asker
+    asker: RaceQueries
     common: frozenset[int]
     crossed: frozenset[int]
     forms: Forms = field(init=False)
@@ -63,12 +63,12 @@ class Writers:
         for axis in self.asker.axes:
             writer.threads.setdefault(axis, table.const(0))
         for loop in loops:
-            writer.turns.setdefault(loop, table.const(0))
+            writer.iterations.setdefault(loop, table.const(0))
         writer.known = True
         return writer
 
     def kept(self, term: Term) -> Term:
-        """What a term of the refill's turn is, as far as that is known where the read stands."""
+        """What a term of the refill's iteration is, as far as that is known where the read stands."""
         return Writer(self, frozenset(), own=True, known=True).value(term)
 
     def lost(self, key: object) -> Term:
@@ -81,14 +81,15 @@ class Writers:
 
 @dataclass(slots=True)
 class Writer:
-    """``threads``: its number in each axis; ``turns``: of the ``loops`` between the refill's statements and the write;
-    ``own``: it is the thread that reads; ``known``: all of that is found. ``guessed``: a value was asked for before."""
+    """``threads``: its number in each axis; ``iterations``: of the ``loops`` between the refill's statements and the
+    write; ``own``: it is the thread that reads; ``known``: all of that is found. ``guessed``: a value was asked for
+    before."""
 
     among: Writers
     loops: frozenset[int]
     own: bool
     threads: dict[str, Term] = field(default_factory=dict)
-    turns: dict[int, Term] = field(default_factory=dict)
+    iterations: dict[int, Term] = field(default_factory=dict)
     known: bool = False
     guessed: bool = False
     _values: dict[Term, Term] = field(default_factory=dict)
@@ -116,9 +117,14 @@ class Writer:
             return self.threads.get(term.axis, term)
         if isinstance(term, LoopVar) and term.loop in self.loops:
             moves = self.among.moves.get(term)
-            if moves is None or moves.kind != "affine" or moves.by is None or term.loop not in self.turns:
+            if (
+                moves is None
+                or moves.kind != "affine"
+                or moves.by is None
+                or term.loop not in self.iterations
+            ):
                 return self._lost(term)
-            gone = table.op("*", self.value(moves.by), self.turns[term.loop])
+            gone = table.op("*", self.value(moves.by), self.iterations[term.loop])
             return table.op("+", self.value(moves.init), gone)
         if isinstance(term, Op) and term.operator in OPERATORS:
             return table.op(term.operator, *map(self.value, term.args), reading=term.reading)
@@ -132,7 +138,7 @@ class Writer:
         )
 
     def _is_steady(self, term: Term, loops: Collection[int]) -> bool:
-        """Is the value the same in all turns of these loops?"""
+        """Is the value the same in all iterations of these loops?"""
         if any(isinstance(atom, LoopVar) and atom.loop in loops for atom in term.carried):
             return False
         known = self.among.asker.of.values.loops
@@ -144,11 +150,11 @@ class Writer:
             return self.among.lost(term)
         self.guessed = self.guessed or not self.known
         return self.among.lost(
-            (term, self.loops, frozenset(self.threads.items()), frozenset(self.turns.items()))
+            (term, self.loops, frozenset(self.threads.items()), frozenset(self.iterations.items()))
         )
 
     def runs_on(self, loop: LoopFacts) -> bool:
-        """Does the condition of the loop hold in all turns before one in which it holds?"""
+        """Does the condition of the loop hold in all iterations before one in which it holds?"""
         return self._falls(loop.head, loop.point)
 
     def _falls(self, term: Term, loop: int) -> bool:
@@ -162,7 +168,7 @@ class Writer:
         return self._moves(one, loop, up=True) and self._moves(other, loop, up=False)
 
     def _moves(self, term: Term, loop: int, *, up: bool) -> bool:
-        """Is it never less (``up``), or never more, in a later turn?"""
+        """Is it never less (``up``), or never more, in a later iteration?"""
         interval = self.among.asker.bounds.interval
         for (symbols, atom), n in self.among.forms.linear(term).coefficients.items():
             if atom is None or self._is_steady(atom, (loop,)):
@@ -187,19 +193,19 @@ class Writer:
             moves = self.among.moves.get(term)
             if term.loop not in self.loops or moves is None or moves.kind != "affine":
                 return False
-            return term.loop not in self.turns or self.is_open(moves.init)
+            return term.loop not in self.iterations or self.is_open(moves.init)
         return isinstance(term, Op) and term.operator in OPERATORS and any(map(self.is_open, term.args))
 
     def equate(self, term: Term, target: Term) -> bool:
         """Find numbers of the writer for which the term is ``target``. False: none are found."""
         return self._solve(self.among.forms.linear(term).coefficients, (), target)
 
-    def _solve(self, form: Mapping[Monomial, int], turns: Iterable[_Part], target: Term) -> bool:
-        """``turns``: further parts of the sum."""
+    def _solve(self, form: Mapping[Monomial, int], iterations: Iterable[_Part], target: Term) -> bool:
+        """``iterations``: further parts of the sum."""
         self._steps += 1
         if self._steps > _MOST_STEPS:
             return False
-        open_: list[_Part] = list(turns)
+        open_: list[_Part] = list(iterations)
         rest = target
         for (symbols, atom), n in form.items():
             if atom is not None and self.is_open(atom):
@@ -240,11 +246,11 @@ class Writer:
     def _assign(self, found: Sequence[tuple[Term | int, Term]]) -> bool:
         for part, value in found:
             if isinstance(part, int):
-                self.turns.setdefault(part, value)
+                self.iterations.setdefault(part, value)
             elif isinstance(part, Thread):
                 self.threads.setdefault(part.axis, value)
             elif isinstance(part, LoopVar):
-                if not self._turn(part, value):
+                if not self._iteration(part, value):
                     return False
             elif isinstance(part, Op) and part.operator in ("/", "%") and not self.is_open(part.args[1]):
                 base, scale = _scale(part)
@@ -275,28 +281,28 @@ class Writer:
                         return False
         return True
 
-    def _turn(self, atom: LoopVar, value: Term) -> bool:
-        """The turn, and the thread, in which a loop variable has this value."""
+    def _iteration(self, atom: LoopVar, value: Term) -> bool:
+        """The iteration, and the thread, in which a loop variable has this value."""
         moves = self.among.moves[atom]
         assert moves.by is not None
         form = self.among.forms.linear(moves.init).coefficients
         by = self.among.forms.linear(moves.by).coefficients
-        if atom.loop in self.turns:
-            gone = self._op("*", self.value(moves.by), self.turns[atom.loop])
+        if atom.loop in self.iterations:
+            gone = self._op("*", self.value(moves.by), self.iterations[atom.loop])
             return self._solve(form, (), self._op("-", value, gone))
         (((symbols, of), n), *others) = by.items() or [(((), None), 0)]
         if of is None and not others:
             return self._solve(form, [(atom.loop, (symbols, n))], value)
         step = self.value(moves.by)
-        self.turns[atom.loop] = self._op("/", value, step)
+        self.iterations[atom.loop] = self._op("/", value, step)
         return self._solve(form, (), self._op("%", value, step))
 
     @property
-    def table(self) -> Table:
+    def table(self) -> TermTable:
         return self.among.asker.of.values.table
 
     def _op(self, operator: str, one: Term, other: Term) -> Term:
-        made = self.table.op(operator, one, other, reading=Reading.LONG)
+        made = self.table.op(operator, one, other, reading=OperandType.LONG)
         return self.among.forms.canonical(made)
 
     def _times(self, term: Term, factor: _Factor) -> Term:

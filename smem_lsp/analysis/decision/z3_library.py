@@ -140,7 +140,7 @@ def _declared(found: Any) -> Any:
     return found
 
 
-class Context:
+class SolverContext:
     """A context of the library, for one thread. ``ref``: what its functions take."""
 
     __slots__ = ("_delete", "_interrupt", "ref")

@@ -10,17 +10,17 @@ from dataclasses import field
 from smem_lsp.analysis.execution.async_proxy import Proxies
 from smem_lsp.analysis.execution.conflicting_accesses import ConflictingAccesses
 from smem_lsp.analysis.execution.events import ANY, Event
-from smem_lsp.analysis.execution.frame import Frame
+from smem_lsp.analysis.execution.frame import RegionFrame
 from smem_lsp.analysis.execution.program import Program
 from smem_lsp.analysis.execution.shared_contents import SharedContents
 from smem_lsp.analysis.execution.warp_traces import Traces
 from smem_lsp.analysis.values.evaluate import Evaluator, Vector, asks
 from smem_lsp.analysis.values.extents import Extent
-from smem_lsp.analysis.values.terms import Term, is_free
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel, Proxy, ProxyKind, walk
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Term, is_free
 
 _MAX_RECORDED = 20_000  # accesses of one run, each counted once for every iteration and thread
 _ENDLESS = 1 << 40
@@ -114,8 +114,8 @@ def _ranges(
 
 @dataclass(slots=True)
 class AccessRecorder:
-    """Turns accesses into events and compares them. ``outside``: access -> who leaves its buffer, whatever the kernel's
-    inputs are; ``left``: how many more accesses may be recorded, each counted once for every thread."""
+    """Iterations accesses into events and compares them. ``outside``: access -> who leaves its buffer, whatever the
+    kernel's inputs are; ``left``: how many more accesses may be recorded, each counted once for every thread."""
 
     kernel: Kernel
     values: ValueFacts
@@ -155,7 +155,7 @@ class AccessRecorder:
         finally:
             self.left = before - (allowed - self.left)
 
-    def record(self, access: Access, threads: Evaluator, frame: Frame, *, either: bool = False) -> None:
+    def record(self, access: Access, threads: Evaluator, frame: RegionFrame, *, either: bool = False) -> None:
         """All ``threads`` make an access. ``either``: or another access to the same bytes, in the other arm."""
         here = asks(access, threads)
         self._seen.add(access.point)
@@ -174,7 +174,9 @@ class AccessRecorder:
         else:
             self._record_by_address(access, here, frame, either=either)
 
-    def _record_by_address(self, access: Access, here: Evaluator, frame: Frame, *, either: bool) -> None:
+    def _record_by_address(
+        self, access: Access, here: Evaluator, frame: RegionFrame, *, either: bool
+    ) -> None:
         """Each thread makes the access at an address of its own."""
         program = self.program
         width, offset = program.widths[access.point], program.offsets[access.point]
@@ -210,7 +212,7 @@ class AccessRecorder:
         self._note(access, here, frame, touched, either=either, part=part, leaves_part=leaves)
 
     def _record_data_address(
-        self, access: Access, here: Evaluator, frame: Frame, offset: Term, *, either: bool
+        self, access: Access, here: Evaluator, frame: RegionFrame, offset: Term, *, either: bool
     ) -> None:
         """Each thread makes the access at an address of its own that is not known, as data may decide it."""
         compared = access.point not in self.program.no_conflict and frame.guard is None
@@ -218,14 +220,14 @@ class AccessRecorder:
             self._count(here, frame)
             self._note(access, here, frame, _NOWHERE, either=either, data_address=True)
 
-    def _count(self, here: Evaluator, frame: Frame) -> None:
+    def _count(self, here: Evaluator, frame: RegionFrame) -> None:
         """An access of all these threads is recorded: fewer are left."""
         if frame.guard is not None:
             self.left_guarded -= len(here.threads)
         else:
             self.left -= len(here.threads)
 
-    def _is_by_number(self, access: Access, frame: Frame, offset: Term) -> bool:
+    def _is_by_number(self, access: Access, frame: RegionFrame, offset: Term) -> bool:
         """Is the address in a buffer of known size made of the thread's number alone, wherever this run comes?"""
         sized = self.kernel.buffers[access.buffer].bytes is not None
         return sized and not (frame.guard is not None or frame.assumed or is_free(offset))
@@ -291,7 +293,7 @@ class AccessRecorder:
                 found = [stays and 0 <= start <= end for stays, start in zip(found, starts)]
         return found
 
-    def _record_collective(self, access: Access, here: Evaluator, frame: Frame) -> None:
+    def _record_collective(self, access: Access, here: Evaluator, frame: RegionFrame) -> None:
         """The storage of a collective that all threads of the block call: its first byte stands for all of it."""
         start = here.constant(self.values.copied[access.point])
         if start is not None and len(here.threads) == math.prod(here.dims) > self.conflicts.warp:
@@ -300,7 +302,7 @@ class AccessRecorder:
             touched = _Touched(start, threads, {cell: threads[0]}, {cell: threads[-1]}, cell, cell)
             self._note(access, here, frame, touched, unit=1)
 
-    def _record_shared_copy(self, access: Access, here: Evaluator, frame: Frame) -> None:
+    def _record_shared_copy(self, access: Access, here: Evaluator, frame: RegionFrame) -> None:
         """A copy that several threads make together: its bytes are taken to be dealt out among them in turn."""
         unit = self.program.units[self.program.storages[access.buffer]]
         start = here.constant(self.values.copied[access.point])
@@ -357,7 +359,7 @@ class AccessRecorder:
         self,
         access: Access,
         here: Evaluator,
-        frame: Frame,
+        frame: RegionFrame,
         touched: _Touched,
         *,
         unit: int | None = None,

@@ -12,8 +12,8 @@ from typing import Protocol
 
 from smem_lsp.analysis.execution.access_recorder import AccessRecorder
 from smem_lsp.analysis.execution.data_dependent_guards import below_shared, data_guard
-from smem_lsp.analysis.execution.events import Decision, Event, Guard
-from smem_lsp.analysis.execution.frame import Frame, Lost
+from smem_lsp.analysis.execution.events import Decision, Event, LoadGuard
+from smem_lsp.analysis.execution.frame import Lost, RegionFrame
 from smem_lsp.analysis.execution.program import (
     AccessInstruction,
     BranchInstruction,
@@ -25,19 +25,19 @@ from smem_lsp.analysis.execution.program import (
 from smem_lsp.analysis.execution.synchronisation import Synchronisation
 from smem_lsp.analysis.values.evaluate import Evaluator, decided
 from smem_lsp.analysis.values.free_symbols import names_in
-from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Term
 
 _MAX_ASSUMED = 4_000  # accesses of one branch or loop that this run does not come to
 
 
-class Run(Protocol):
+class AssumedRun(Protocol):
     """Runs instructions for ``threads``; returns those that come to the end. Raises Lost."""
 
     def __call__(
-        self, instructions: Sequence[Instruction], threads: Evaluator, frame: Frame
+        self, instructions: Sequence[Instruction], threads: Evaluator, frame: RegionFrame
     ) -> Evaluator | None: ...
 
 
@@ -50,7 +50,7 @@ class AssumedPaths:
     program: Program
     recorder: AccessRecorder
     synchronisation: Synchronisation
-    run: Run
+    run: AssumedRun
 
     # ---- what decides ------------------------------------------------------------------------------------------------
 
@@ -69,7 +69,7 @@ class AssumedPaths:
         condition = self.values.conditions.get(region.node.point)
         return region.node.point, way or condition is None or bool(condition.carried)
 
-    def trust(self, region: Region, frame: Frame) -> None:
+    def trust(self, region: Region, frame: RegionFrame) -> None:
         """What follows may rest on the region being uniform, which some are in runs without a race only."""
         if region.node.point in self.program.alike:
             frame.path.assumes_race_free = True
@@ -77,12 +77,12 @@ class AssumedPaths:
     # ---- another launch ----------------------------------------------------------------------------------------------
 
     def assume_arm(
-        self, branch: BranchInstruction, arm: Sequence[Instruction], threads: Evaluator, frame: Frame
+        self, branch: BranchInstruction, arm: Sequence[Instruction], threads: Evaluator, frame: RegionFrame
     ) -> None:
         """Run an arm that some launch runs with all threads, though this run does not."""
         self._assume(branch, arm, threads, frame, way=arm is branch.then, times=1)
 
-    def assume_iterations(self, loop: LoopInstruction, threads: Evaluator, frame: Frame) -> None:
+    def assume_iterations(self, loop: LoopInstruction, threads: Evaluator, frame: RegionFrame) -> None:
         """Run two iterations of a loop that some launch runs with all threads, though this run does not."""
         self._assume(loop, loop.body, threads, frame, way=True, times=2)
 
@@ -91,7 +91,7 @@ class AssumedPaths:
         region: Region,
         arm: Sequence[Instruction],
         threads: Evaluator,
-        frame: Frame,
+        frame: RegionFrame,
         *,
         way: bool,
         times: int,
@@ -152,7 +152,7 @@ class AssumedPaths:
         condition: Term,
         truth: bool,
         threads: Evaluator,
-        frame: Frame,
+        frame: RegionFrame,
     ) -> None:
         """Run instructions that some threads run, where data decide which. The accesses stay open behind them."""
         ordered = region.effects.any_order or self.synchronisation.calls_between(
@@ -175,7 +175,7 @@ class AssumedPaths:
             self.run(arm, inside, self._on_fork(frame, guard=guard))
 
     def _run_below(
-        self, region: Region, arm: Sequence[Instruction], truth: bool, threads: Evaluator, frame: Frame
+        self, region: Region, arm: Sequence[Instruction], truth: bool, threads: Evaluator, frame: RegionFrame
     ) -> None:
         """Run instructions for a number of threads that data say: at most for those that stay in their buffers."""
         accesses = [each.node for each in arm if isinstance(each, AccessInstruction)]
@@ -187,7 +187,7 @@ class AssumedPaths:
         with suppress(Lost):
             self.run(arm, inside, forked)
 
-    def run_either(self, branch: BranchInstruction, threads: Evaluator, frame: Frame) -> None:
+    def run_either(self, branch: BranchInstruction, threads: Evaluator, frame: RegionFrame) -> None:
         """Make the accesses that threads make whichever arm of a branch they take."""
         accesses = [
             each.node
@@ -199,8 +199,12 @@ class AssumedPaths:
                 self.recorder.record(access, threads, frame, either=True)
 
     def _on_fork(
-        self, frame: Frame, *, guard: Guard | None = None, decisions: frozenset[Decision] | None = None
-    ) -> Frame:
+        self,
+        frame: RegionFrame,
+        *,
+        guard: LoadGuard | None = None,
+        decisions: frozenset[Decision] | None = None,
+    ) -> RegionFrame:
         """A frame whose path is dropped at its end, but whose accesses stay open behind it."""
         return replace(
             frame,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import field
 
-from smem_lsp.analysis.execution.events import Event, Form, Guard, SameForAll, alike, differ
+from smem_lsp.analysis.execution.events import Event, Form, LoadGuard, SameForAll, alike, differ
 from smem_lsp.analysis.execution.gatherings import ordered
 from smem_lsp.analysis.execution.interval import Interval
 from smem_lsp.analysis.execution.pending_copies import PendingCopy
@@ -255,7 +255,7 @@ def _keeps_off(one: Event, other: Event) -> bool:
     return one.begin != other.begin and (one.leaves_part or other.leaves_part)
 
 
-def _stays_open(guarded: Event, guard: Guard, known: Event) -> bool:
+def _stays_open(guarded: Event, guard: LoadGuard, known: Event) -> bool:
     """May the conflict be meant? A thread that decides by what others are writing may be waiting for them; one that
     looks whether there is work left need not see the newest value; and a flag in a loop without a barrier is polled."""
     stores = guarded.access.kind is not AccessKind.READ

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from smem_lsp.analysis.values.free_symbols import symbols_of
-from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Term, parts_of
 from smem_lsp.analysis.values.value_facts import Exit, ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, Kernel, walk
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Const, LoopVar, Op, OpaqueTerm, Term, parts_of
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class DataAddresses:
         return found
 
     def _is_data(self, part: Term) -> bool:
-        if not isinstance(part, Opaque):
+        if not isinstance(part, OpaqueTerm):
             return False
         if part.access is not None:
             return self._is_filled(part.access)

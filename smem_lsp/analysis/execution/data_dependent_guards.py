@@ -11,22 +11,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TypeGuard
 
-from smem_lsp.analysis.execution.events import Event, Guard
+from smem_lsp.analysis.execution.events import Event, LoadGuard
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.terms import (
+from smem_lsp.analysis.values.value_facts import ValueFacts
+from smem_lsp.source import checkpoint
+from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import (
     WHOLE_POINTS,
     Const,
     Level,
     Op,
-    Opaque,
+    OpaqueTerm,
     Sym,
     Term,
     is_truth,
     parts_of,
 )
-from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.source import checkpoint
-from smem_lsp.source.record import dataclass
 
 _EQUALITIES = ("==", "!=")
 _MOST = 40  # terms of a condition that are looked at
@@ -42,8 +42,8 @@ class DataGuard:
     loads: frozenset[int]
 
     def guard(
-        self, open_: Mapping[int, Sequence[Event]], outer: Guard | None, loop: tuple[int, int] | None
-    ) -> Guard:
+        self, open_: Mapping[int, Sequence[Event]], outer: LoadGuard | None, loop: tuple[int, int] | None
+    ) -> LoadGuard:
         """The guard of the accesses that stand under the condition. ``open_``: events of this interval, by storage;
         ``outer``: the guard around; ``loop``: the outermost loop around without block barriers."""
         asked: list[Event] = []
@@ -54,7 +54,7 @@ class DataGuard:
             asked += latest.values()
             if any(each.access.kind.writes for each in events):
                 changing.update(each.access.buffer for each in latest.values())
-        made = Guard(self.picks, self.loads, tuple(asked), frozenset(changing), loop)
+        made = LoadGuard(self.picks, self.loads, tuple(asked), frozenset(changing), loop)
         return made if outer is None else outer.and_also(made)
 
 
@@ -64,7 +64,7 @@ def data_guard(
     """``condition`` as a condition on data; None: it is none, or something else decides, too."""
     mask = [1] * len(here.threads)
     picks = False
-    reader = _Reader(here, values, pointers)
+    reader = _GuardReader(here, values, pointers)
     for part, wanted in _conjuncts(condition, truth):
         checkpoint()
         known = here.values(part)
@@ -83,7 +83,7 @@ def below_shared(
     """By thread of ``here``: does ``condition`` let it through where a number that all threads load is large, as sizes
     are taken to be (``threadIdx.x < *count``)? None: the condition is of another form."""
     mask = [1] * len(here.threads)
-    reader = _Reader(here, values, pointers)
+    reader = _GuardReader(here, values, pointers)
     for part, wanted in _conjuncts(condition, truth):
         checkpoint()
         known = here.values(part)
@@ -94,7 +94,7 @@ def below_shared(
     return mask if any(mask) else None
 
 
-def _is_below(condition: Term, truth: bool, reader: _Reader) -> bool:
+def _is_below(condition: Term, truth: bool, reader: _GuardReader) -> bool:
     if not isinstance(condition, Op) or condition.operator not in ("<", "<=", ">", ">="):
         return False
     below = (condition.operator in ("<", "<=")) == truth
@@ -110,7 +110,7 @@ def _grows(term: Term) -> bool:
         divides = term.operator in ("/", ">>", "<<") and data is not term.args[0]
         grows = term.operator in ("+", "*", "/", ">>", "<<", "cast", *WHOLE_POINTS) and not divides
         return grows and all(_grows(each) or isinstance(each, Const) for each in (data, *others))
-    return isinstance(term, Opaque)
+    return isinstance(term, OpaqueTerm)
 
 
 def _conjuncts(condition: Term, truth: bool) -> list[tuple[Term, bool]]:
@@ -149,7 +149,7 @@ def _compares_all(term: Op) -> bool:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _GuardReader:
     here: Evaluator
     values: ValueFacts
     pointers: frozenset[str]
@@ -172,7 +172,7 @@ class _Reader:
             return None
         if term.known:
             return False if self.here.constant(term) is not None else None
-        if isinstance(term, Opaque):
+        if isinstance(term, OpaqueTerm):
             if term.origin == "load":
                 return self._load(term)
             if term.origin == "lost" and term.sources:
@@ -190,7 +190,7 @@ class _Reader:
         found = [self.of_data(term) for term in terms]
         return None if None in found else any(found)
 
-    def _load(self, term: Opaque) -> bool | None:
+    def _load(self, term: OpaqueTerm) -> bool | None:
         if term.access is not None:
             address = self.values.address(term.access)
             self.loads.add(term.access)

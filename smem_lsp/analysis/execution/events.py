@@ -8,11 +8,11 @@ from dataclasses import field
 from smem_lsp.analysis.execution.gatherings import Gathering
 from smem_lsp.analysis.execution.shared_contents import SharedContents
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.terms import Level, Op, Opaque, Term
 from smem_lsp.ir.nodes import Access
 from smem_lsp.source import record
 from smem_lsp.source.integers import BINARY
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Level, Op, OpaqueTerm, Term
 
 ANY = 1 << 62
 LOAD = "load"
@@ -40,7 +40,7 @@ Form = int | list[int] | SameForAll | Combination
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class LoadGuard:
     """Conditions on data that an access stands under. ``picks``: they may let single threads through; ``loads``:
     accesses (points) to shared memory whose values they test; ``asked``: the events of these loads; ``changing``: the
     buffers of these loads that other threads may be writing; ``loop``: first and last point of the outermost loop
@@ -52,9 +52,9 @@ class Guard:
     changing: frozenset[int]
     loop: tuple[int, int] | None
 
-    def and_also(self, inner: Guard) -> Guard:
+    def and_also(self, inner: LoadGuard) -> LoadGuard:
         """The conditions of both; ``inner`` stands inside of this one."""
-        return Guard(
+        return LoadGuard(
             self.picks or inner.picks,
             self.loads | inner.loads,
             self.asked + inner.asked,
@@ -90,7 +90,7 @@ class Event:
     assumed: bool = False
     data_address: bool = False
     assumes_race_free: bool = False
-    guard: Guard | None = None
+    guard: LoadGuard | None = None
     touched: Mapping[int, range] = field(default_factory=dict)
     first: int = 0  # no unit in front of it is touched
     last: int = ANY  # nor one behind it
@@ -180,7 +180,7 @@ class _Forms:
         found = self.here.value(term)
         if found is not None:
             return found
-        if isinstance(term, Opaque) and term.origin == LOAD:
+        if isinstance(term, OpaqueTerm) and term.origin == LOAD:
             loaded = self._loaded(term)
             if loaded is not None:
                 return loaded
@@ -190,7 +190,7 @@ class _Forms:
             return self._combination(term.operator, term.args)
         return None
 
-    def _loaded(self, term: Opaque) -> Form | None:
+    def _loaded(self, term: OpaqueTerm) -> Form | None:
         """By what the load's address is made of."""
         if term.access is None:
             return self._combination(LOAD, term.sources) if term.sources else None

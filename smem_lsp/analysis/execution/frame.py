@@ -1,7 +1,7 @@
 """Where the interpreter stands: handed down from region to region, so that nothing has to be restored.
 
-A ``Frame`` is never changed. A region that needs another one makes it with ``replace`` and hands it down, and the frame
-around the region is as it was, however the region ends. What a path changes as it goes on (its ``Path``, its
+A ``RegionFrame`` is never changed. A region that needs another one makes it with ``replace`` and hands it down, and the
+frame around the region is as it was, however the region ends. What a path changes as it goes on (its ``Path``, its
 ``Interval``, and the threads that have left its loop) is forked for a path that is only assumed: the fork is dropped at
 its end.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from smem_lsp.analysis.execution.events import Decision, Guard
+from smem_lsp.analysis.execution.events import Decision, LoadGuard
 from smem_lsp.analysis.execution.interval import Interval
 from smem_lsp.source.record import dataclass
 
@@ -43,7 +43,7 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class RegionFrame:
     """What holds for the instructions of one region.
 
     ``depth``: loops around it; ``broken``: threads that have left the innermost of them; ``barrier_free``: first and
@@ -58,7 +58,7 @@ class Frame:
     broken: set[int] = field(default_factory=set)
     barrier_free: tuple[int, int] | None = None
     decisions: frozenset[Decision] = frozenset()
-    guard: Guard | None = None
+    guard: LoadGuard | None = None
     assumed: bool = False
     paired_arms: bool = False
 

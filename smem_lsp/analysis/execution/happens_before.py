@@ -11,7 +11,7 @@ from dataclasses import field
 
 from smem_lsp.analysis.execution.conflicting_accesses import Conflict, ConflictingAccesses, Pair
 from smem_lsp.analysis.execution.events import Event
-from smem_lsp.analysis.execution.warp_traces import Arrival, Together, Touch, Traces
+from smem_lsp.analysis.execution.warp_traces import Together, Touch, Traces, WarpArrival
 from smem_lsp.ir.nodes import BarrierFamily
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
@@ -69,7 +69,7 @@ class _Replay:
         actions, first = self.traces.actions.get(warp, []), self.next[warp]
         while self.next[warp] < len(actions) and warp not in self.waiting:
             action = actions[self.next[warp]]
-            if isinstance(action, Arrival) and not self._arrive(warp, action):
+            if isinstance(action, WarpArrival) and not self._arrive(warp, action):
                 break
             self.next[warp] += 1
             if isinstance(action, Touch):
@@ -93,7 +93,7 @@ class _Replay:
         for each in others.values():
             self.conflicts.compare(each.event, event, touch.unit)
 
-    def _arrive(self, warp: int, arrival: Arrival) -> bool:
+    def _arrive(self, warp: int, arrival: WarpArrival) -> bool:
         """Come to a named barrier. False: the warp stays in front of it, so as not to come twice in one phase."""
         clock = self.clocks[warp]
         phase = self.phases.setdefault(arrival.key, _Phase(arrival.count))

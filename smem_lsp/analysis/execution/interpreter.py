@@ -14,7 +14,7 @@ from itertools import compress, takewhile
 from smem_lsp.analysis.execution.access_recorder import AccessRecorder
 from smem_lsp.analysis.execution.assumed_paths import AssumedPaths
 from smem_lsp.analysis.execution.conflicting_accesses import ConflictingAccesses
-from smem_lsp.analysis.execution.frame import Frame, Lost, Path
+from smem_lsp.analysis.execution.frame import Lost, Path, RegionFrame
 from smem_lsp.analysis.execution.interval import Interval
 from smem_lsp.analysis.execution.iterations_run import last_iterations, most_iterations
 from smem_lsp.analysis.execution.program import (
@@ -37,25 +37,25 @@ from smem_lsp.analysis.execution.program import (
 )
 from smem_lsp.analysis.execution.synchronisation import Synchronisation
 from smem_lsp.analysis.threads.spin_loops import may_poll
-from smem_lsp.analysis.values.evaluate import Evaluator, decided, iterations
+from smem_lsp.analysis.values.evaluate import Evaluator, decided, iterations_within
 from smem_lsp.analysis.values.loop_exits import exit_values
-from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
 from smem_lsp.ir.nodes import JumpKind, Kernel, Loop
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Term
 
 _OVER_BACK_EDGE = 2  # iterations after which each access of a loop has been compared over the back edge
 _MAX_BEHIND = 12_000  # accesses behind a return that the block may take or not
 _MAX_DECIDED = 100_000  # branches and iterations of one run, each counted once for every thread
 
 
-class _Settled(Exception):
+class _AllFound(Exception):
     """Every conflict that is asked about is found."""
 
 
 @dataclass(slots=True)
-class Interpreter:
+class ProgramInterpreter:
     """Runs a program for all threads of ``block``. ``brief``: the run is over when every conflict that is asked about
     is found; ``undecided``: branches and iterations that may still be run; ``deserted``: all threads that were left
     have returned at once; ``cut``: loops and branches (points) that were not run as a whole."""
@@ -88,19 +88,21 @@ class Interpreter:
         """The conflicts found so far."""
         return self.recorder.conflicts
 
-    def go(self) -> Interpreter:
+    def go(self) -> ProgramInterpreter:
         """Run the kernel as far as it can be followed."""
-        frame = Frame(Path(), Interval(self.conflicts.warp))
+        frame = RegionFrame(Path(), Interval(self.conflicts.warp))
         try:
             self._run(self.program.instructions, self.block, frame)
         except Lost:
             self.synchronisation.arrivals.all_seen = False
             self.synchronisation.lose(set(self.block.threads) - frame.path.returned, frame)
-        except _Settled:
+        except _AllFound:
             pass  # ``conflicts`` has it all
         return self
 
-    def _run(self, instructions: Sequence[Instruction], threads: Evaluator, frame: Frame) -> Evaluator | None:
+    def _run(
+        self, instructions: Sequence[Instruction], threads: Evaluator, frame: RegionFrame
+    ) -> Evaluator | None:
         """Run ``instructions`` for ``threads``; returns those that come to the end."""
         order = self.synchronisation
         here: Evaluator | None = threads
@@ -113,7 +115,7 @@ class Interpreter:
                 case AccessInstruction():
                     self.recorder.record(each.node, here, frame)
                     if self.brief and self.conflicts.settled:
-                        raise _Settled
+                        raise _AllFound
                 case BranchInstruction():
                     here = self._branch(each, here, frame)
                 case LoopInstruction():
@@ -152,8 +154,8 @@ class Interpreter:
 
     @contextmanager
     def _decided_by(
-        self, region: Region, way: bool, here: Evaluator, frame: Frame, *, lasting: bool
-    ) -> Iterator[Frame]:
+        self, region: Region, way: bool, here: Evaluator, frame: RegionFrame, *, lasting: bool
+    ) -> Iterator[RegionFrame]:
         """The frame for the inside of a region that goes this way. ``lasting``: what runs behind the region depends on
         its way, too, because threads may leave in it."""
         path, before = frame.path, frame.path.symbols
@@ -175,7 +177,7 @@ class Interpreter:
 
     # ---- branches ----------------------------------------------------------------------------------------------------
 
-    def _branch(self, branch: BranchInstruction, here: Evaluator, frame: Frame) -> Evaluator | None:
+    def _branch(self, branch: BranchInstruction, here: Evaluator, frame: RegionFrame) -> Evaluator | None:
         self._decide(here)
         condition = self.values.conditions[branch.node.point]
         if branch.effects.paired_barriers:
@@ -200,7 +202,7 @@ class Interpreter:
         branch: BranchInstruction,
         mask: Sequence[int] | None,
         here: Evaluator,
-        frame: Frame,
+        frame: RegionFrame,
     ) -> None:
         """Run the arms that another launch may take with all threads, where this run does not."""
         for arm, truth in branch.arms:
@@ -211,7 +213,9 @@ class Interpreter:
             if arm:
                 self.assumed.assume_arm(branch, arm, here, frame)
 
-    def _either_arm(self, branch: BranchInstruction, condition: Term, here: Evaluator, frame: Frame) -> None:
+    def _either_arm(
+        self, branch: BranchInstruction, condition: Term, here: Evaluator, frame: RegionFrame
+    ) -> None:
         """Which arm a thread takes is not known."""
         self.assumed.run_either(branch, here, frame)
         if not branch.uniform:
@@ -220,7 +224,7 @@ class Interpreter:
         self._pass_over(branch, here, frame)
 
     def _known_arms(
-        self, branch: BranchInstruction, mask: Sequence[int], here: Evaluator, frame: Frame
+        self, branch: BranchInstruction, mask: Sequence[int], here: Evaluator, frame: RegionFrame
     ) -> Evaluator | None:
         """Run both arms, each for the threads that take it. ``mask``: by thread, or a single number for all."""
         staying: list[Sequence[int]] = []  # threads that come to the end of an arm
@@ -247,7 +251,7 @@ class Interpreter:
         return _only(here, set().union(*staying))
 
     def _stay(
-        self, branch: BranchInstruction, arm: Sequence[Instruction], here: Evaluator, frame: Frame
+        self, branch: BranchInstruction, arm: Sequence[Instruction], here: Evaluator, frame: RegionFrame
     ) -> Evaluator | None:
         """Go on through ``arm`` behind a branch that all threads take alike in a way that is not known. What named
         barriers and fences do from there on is not followed."""
@@ -264,7 +268,7 @@ class Interpreter:
         return going
 
     def _paired_arms(
-        self, branch: BranchInstruction, mask: Sequence[int] | None, here: Evaluator, frame: Frame
+        self, branch: BranchInstruction, mask: Sequence[int] | None, here: Evaluator, frame: RegionFrame
     ) -> None:
         """Arms that share their barriers: only the traces tell how these order what happens in between."""
         effects, order = branch.effects, self.synchronisation
@@ -284,7 +288,7 @@ class Interpreter:
 
     # ---- loops -------------------------------------------------------------------------------------------------------
 
-    def _loop(self, loop: LoopInstruction, here: Evaluator, frame: Frame) -> Evaluator | None:
+    def _loop(self, loop: LoopInstruction, here: Evaluator, frame: RegionFrame) -> Evaluator | None:
         facts, effects = self.program.slice.loops[loop.node.point], loop.effects
         barrier_free = frame.barrier_free
         if not effects.block_barriers:
@@ -311,7 +315,7 @@ class Interpreter:
         returned = frame.path.returned
         return _only(here, set(here.threads) - returned) if returned else here
 
-    def _iterate(self, loop: LoopInstruction, facts: LoopFacts, here: Evaluator, frame: Frame) -> None:
+    def _iterate(self, loop: LoopInstruction, facts: LoopFacts, here: Evaluator, frame: RegionFrame) -> None:
         """Run the iterations that are known: the first ones, and the last ones of a long loop that is counted."""
         if loop.effects.may_wait:
             self._poll(loop, facts, here, frame)
@@ -321,7 +325,7 @@ class Interpreter:
         most = most_iterations(loop, frame.depth - 1)
         last = last_iterations(loop, facts, here, most)
         enough = self.recorder.left // 2  # is left for what is behind the loop
-        for number, inside in enumerate(iterations(facts, here, most, together=together)):
+        for number, inside in enumerate(iterations_within(facts, here, most, together=together)):
             checkpoint()
             if number and together and (facts.exits or not facts.again.known):
                 self.assumed.trust(loop, frame)
@@ -344,7 +348,7 @@ class Interpreter:
                 return
 
     def _assume_iterations(
-        self, loop: LoopInstruction, facts: LoopFacts, here: Evaluator, frame: Frame
+        self, loop: LoopInstruction, facts: LoopFacts, here: Evaluator, frame: RegionFrame
     ) -> None:
         """Whether the loop runs at all is not known."""
         if not loop.uniform:
@@ -353,15 +357,15 @@ class Interpreter:
         elif loop.input_dependent and not facts.exits:
             self.assumed.assume_iterations(loop, here, frame)
 
-    def _poll(self, loop: LoopInstruction, facts: LoopFacts, here: Evaluator, frame: Frame) -> None:
+    def _poll(self, loop: LoopInstruction, facts: LoopFacts, here: Evaluator, frame: RegionFrame) -> None:
         """A loop that waits surely makes the accesses in front of its barrier once: to the word of a barrier object."""
         polled = list(takewhile(lambda each: isinstance(each, AccessInstruction), loop.body))
         behind = loop.body[len(polled) : len(polled) + 1]
-        inside = next(iterations(facts, here, 1), None)
+        inside = next(iterations_within(facts, here, 1), None)
         if inside is not None and behind and isinstance(behind[0], OtherBarrierInstruction):
             self._run(polled, inside, frame)
 
-    def _iteration(self, loop: LoopInstruction, inside: Evaluator, frame: Frame) -> bool:
+    def _iteration(self, loop: LoopInstruction, inside: Evaluator, frame: RegionFrame) -> bool:
         """Run one iteration; False when no thread is left to run it."""
         self._decide(inside)
         gone = frame.broken | frame.path.returned if frame.broken or frame.path.returned else None
@@ -373,7 +377,7 @@ class Interpreter:
         self.synchronisation.come_to(loop.end, frame)
         return True
 
-    def _leave_together(self, loop: LoopInstruction, here: Evaluator, frame: Frame) -> None:
+    def _leave_together(self, loop: LoopInstruction, here: Evaluator, frame: RegionFrame) -> None:
         """Go on behind a loop that the run could not follow, but that all threads leave in the same iteration."""
         order, path = self.synchronisation, frame.path
         order.arrivals.all_seen = False
@@ -392,7 +396,7 @@ class Interpreter:
 
     # ---- what is not run ---------------------------------------------------------------------------------------------
 
-    def _pass_over(self, region: Region, here: Evaluator, frame: Frame) -> None:
+    def _pass_over(self, region: Region, here: Evaluator, frame: RegionFrame) -> None:
         """Go on behind a region that is not run. Raises Lost where threads may leave it, wait in it, or miss one of its
         barriers."""
         self.cut.add(region.node.point)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from smem_lsp.ir.nodes import Barrier, Exchange, Kernel, Loop, Node, Seq, bodies, walk
+from smem_lsp.ir.nodes import Barrier, Kernel, Loop, Node, Seq, WarpCollective, bodies, walk
 from smem_lsp.source.record import dataclass
 
 
@@ -36,7 +36,7 @@ def first_missing(
     return None
 
 
-def others_return(kernel: Kernel, node: Barrier | Exchange) -> bool:
+def others_return(kernel: Kernel, node: Barrier | WarpCollective) -> bool:
     """Do the threads that go past the branches around a warp barrier return without waiting for others? No barrier
     waits for threads that have returned, but a shuffle would read the registers that they have left."""
     if not isinstance(node, Barrier) or any(point > node.point for point in kernel.opaque):
@@ -71,4 +71,4 @@ def _holds_in(seq: Seq, wanted: Barrier) -> bool:
 
 
 def _waits(node: Node) -> bool:
-    return any(isinstance(each, Barrier | Exchange) for each in walk(Seq((node,))))
+    return any(isinstance(each, Barrier | WarpCollective) for each in walk(Seq((node,))))

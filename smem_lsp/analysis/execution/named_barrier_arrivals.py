@@ -11,13 +11,13 @@ import enum
 from collections.abc import Sequence
 from dataclasses import field
 
-from smem_lsp.analysis.values.block_shape import NO_GROUND, Ground
-from smem_lsp.analysis.values.terms import Const
+from smem_lsp.analysis.values.block_shape import NO_GROUND, BlockAssumption
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Barrier, BarrierFamily, BarrierKind, Kernel, walk
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.terms.language import Const
 
 _MOST_NUMBER = 15
 
@@ -42,7 +42,7 @@ class Miscount:
     number: int
     count: int
     come: int = 0
-    ground: Ground = NO_GROUND
+    ground: BlockAssumption = NO_GROUND
 
     @property
     def key(self) -> tuple[str, int, int]:
@@ -108,7 +108,7 @@ class Counts:
                 shown[point, number] = MiscountKind.MANY, site.count, site.most
         return shown
 
-    def miscounts(self, ground: Ground) -> tuple[Miscount, ...]:
+    def miscounts(self, ground: BlockAssumption) -> tuple[Miscount, ...]:
         """The miscounts: where nobody names the block, only those that hold for any."""
         nodes = {node.point: node for node in self._nodes()}
         found = [

@@ -14,10 +14,21 @@ from smem_lsp.analysis.execution.data_dependent_addresses import DataAddresses
 from smem_lsp.analysis.execution.slice import Slice
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.free_symbols import Dependence, named
-from smem_lsp.analysis.values.terms import LoopVar, Term
-from smem_lsp.ir.nodes import Access, Barrier, Branch, CopyWait, Exchange, Jump, Loop, Node, Place, Proxy
+from smem_lsp.ir.nodes import (
+    Access,
+    Barrier,
+    BarrierSite,
+    Branch,
+    CopyWait,
+    Jump,
+    Loop,
+    Node,
+    Proxy,
+    WarpCollective,
+)
 from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import LoopVar, Term
 
 
 @record
@@ -89,7 +100,7 @@ class AccessInstruction:
 
 @record
 class ExchangeInstruction:
-    node: Exchange
+    node: WarpCollective
     effects: ClassVar[Effects] = NO_EFFECTS
 
 
@@ -97,7 +108,7 @@ class ExchangeInstruction:
 class BlockBarrierInstruction:
     """A block barrier of the kernel, or one that is added at a place."""
 
-    node: Barrier | Place
+    node: Barrier | BarrierSite
     effects: Effects
 
 
@@ -105,7 +116,7 @@ class BlockBarrierInstruction:
 class WarpBarrierInstruction:
     """A barrier of a warp of the kernel, or one that is added at a place."""
 
-    node: Barrier | Place
+    node: Barrier | BarrierSite
     effects: ClassVar[Effects] = NO_EFFECTS
 
 
@@ -130,7 +141,7 @@ class CopyInstruction:
 class AddedCopyWait:
     """A wait for asynchronous copies that is added at a place. ``ungrouped``: for those of no group, too."""
 
-    node: Place
+    node: BarrierSite
     ungrouped: bool
     effects: ClassVar[Effects] = Effects(copies=True)
 
@@ -145,7 +156,7 @@ class ProxyInstruction:
 class AddedProxyFence:
     """A fence of the asynchronous proxy that is added at a place."""
 
-    node: Place
+    node: BarrierSite
     effects: ClassVar[Effects] = Effects(proxy_fences=True)
 
 

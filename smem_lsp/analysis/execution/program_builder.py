@@ -35,7 +35,7 @@ from smem_lsp.analysis.execution.program import (
     matters,
     only_compute,
 )
-from smem_lsp.analysis.execution.slice import Slice, Unknown, slice_of
+from smem_lsp.analysis.execution.slice import Slice, UnknownTerms, slice_of
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.ordering_calls import ordering_calls
 from smem_lsp.analysis.threads.spin_loops import may_wait, only_waits
@@ -43,29 +43,29 @@ from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.delivered_loads import delivered_loads
 from smem_lsp.analysis.values.free_symbols import Dependence, Rests
 from smem_lsp.analysis.values.pointer_ranges import parts
-from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
     NO_OBJECT,
     Access,
     Barrier,
     BarrierKind,
+    BarrierSite,
     Branch,
     CopyWait,
-    Exchange,
     Jump,
     JumpKind,
     Kernel,
     Loop,
-    Place,
     Proxy,
     ProxyKind,
     Seq,
+    WarpCollective,
     storages_of,
     walk,
 )
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Term
 
 
 def build_program(
@@ -82,7 +82,7 @@ def build_program(
     data = DataAddresses(kernel, values)
     addresses = _addresses(kernel, values, storages, data)
     depends = Rests()
-    builder = _Builder(
+    builder = _ProgramBuilder(
         values,
         control,
         verdicts,
@@ -153,7 +153,7 @@ def _addresses(
     widths: dict[int, int | None] = {}
     offsets: dict[int, Term | None] = {}
     nowhere: set[int] = set()
-    unknown = Unknown(values)
+    unknown = UnknownTerms(values)
     whole = _in_elements(kernel, values, storages)
     for node in walk(kernel.body):
         if not isinstance(node, Access):
@@ -244,7 +244,7 @@ class _Deciding:
 
 
 @dataclass(frozen=True, slots=True)
-class _Builder:
+class _ProgramBuilder:
     """``left_out``: accesses of which nothing is to be shown; ``no_conflict``: accesses of which a run shows at most
     that they leave their buffer."""
 
@@ -264,7 +264,7 @@ class _Builder:
                 case Access():
                     if node.point not in self.left_out and (must_run or node.point not in self.no_conflict):
                         yield AccessInstruction(node)
-                case Exchange():
+                case WarpCollective():
                     yield ExchangeInstruction(node)
                 case Proxy():
                     fences = node.kind not in (ProxyKind.COPY, ProxyKind.READ)
@@ -273,7 +273,7 @@ class _Builder:
                     yield CopyInstruction(node, self.added.left.get(node.point, node.left))
                 case Barrier():
                     yield self._barrier(node)
-                case Place():
+                case BarrierSite():
                     yield from self._added(node)
                 case Jump():
                     yield JumpInstruction(node, Effects(leaves=True, returns=node.kind is JumpKind.RETURN))
@@ -299,7 +299,7 @@ class _Builder:
             ),
         )
 
-    def _added(self, node: Place) -> Iterator[Instruction]:
+    def _added(self, node: BarrierSite) -> Iterator[Instruction]:
         added, point = self.added, node.point
         if point in added.waits:
             yield AddedCopyWait(node, added.waits[point])

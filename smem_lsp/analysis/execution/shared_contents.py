@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
 
-from smem_lsp.analysis.values.terms import Opaque, Term, Thread, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import Access, Kernel, walk
 from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import OpaqueTerm, Term, Thread, parts_of
 
 
 @record
-class Place:
+class BytePlace:
     """``buffer``: its number; ``offset``: in bytes; ``end``: of the buffer, None: not known."""
 
     buffer: int
@@ -36,14 +36,14 @@ class SharedContents:
     values: ValueFacts
     _known: dict[int, bool] = field(default_factory=dict)
 
-    def place(self, term: Opaque) -> Place | None:
+    def place(self, term: OpaqueTerm) -> BytePlace | None:
         """Where it was loaded from; None: not known, or every place may hold the same."""
         access = self._accesses.get(-1 if term.access is None else term.access)
         if access is None or access.is_unplaced or access.guess or not self._varies(access.buffer):
             return None
         buffer = self.kernel.buffers[access.buffer]
         offset = self.values.offset(access, buffer)
-        return None if offset is None else Place(access.buffer, offset, buffer.bytes)
+        return None if offset is None else BytePlace(access.buffer, offset, buffer.bytes)
 
     @cached_property
     def _accesses(self) -> Mapping[int, Access]:
@@ -71,7 +71,7 @@ class SharedContents:
         for part in parts_of(stored):
             if isinstance(part, Thread):
                 return True
-            if isinstance(part, Opaque) and part.origin == "load":
+            if isinstance(part, OpaqueTerm) and part.origin == "load":
                 if part.access is None and any(isinstance(each, Thread) for each in parts_of(*part.sources)):
                     return True
                 place = None if part.access is None else self._accesses.get(part.access)

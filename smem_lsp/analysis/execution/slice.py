@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
-from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Term, parts_of
 from smem_lsp.analysis.values.value_facts import Exit, LoopFacts, Recurrence, ValueFacts
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import LoopVar, Op, OpaqueTerm, Term, parts_of
 
 
 @dataclass(slots=True)
-class Unknown:
+class UnknownTerms:
     """Terms that have no value in any run of a block, because they are made of a loaded or lost value."""
 
     values: ValueFacts
@@ -33,7 +33,7 @@ class Unknown:
         return found
 
     def _asked(self, term: Term) -> bool:
-        if isinstance(term, Opaque):
+        if isinstance(term, OpaqueTerm):
             return term not in self._ends
         if isinstance(term, LoopVar):
             return term in self._moves and self._moves[term].init in self
@@ -68,7 +68,7 @@ def slice_of(values: ValueFacts, loops: Iterable[int], asked: Iterable[Term]) ->
         for part in fresh:
             if isinstance(part, LoopVar) and part in moves:
                 waiting += (moves[part].init, moves[part].next)
-            elif isinstance(part, Opaque):
+            elif isinstance(part, OpaqueTerm):
                 end = ends.get(part)
                 waiting += part.sources if end is None else (end.init, end.following)
     return Slice(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 
 from smem_lsp.analysis.execution.access_recorder import AccessRecorder
-from smem_lsp.analysis.execution.frame import Frame, Lost
+from smem_lsp.analysis.execution.frame import Lost, RegionFrame
 from smem_lsp.analysis.execution.gatherings import Masks
 from smem_lsp.analysis.execution.missing_lanes import LaneWitness, first_missing
 from smem_lsp.analysis.execution.named_barrier_arrivals import Arrivals
@@ -22,12 +22,20 @@ from smem_lsp.analysis.execution.program import (
 )
 from smem_lsp.analysis.execution.warp_traces import Traces
 from smem_lsp.analysis.values.evaluate import Evaluator
-from smem_lsp.analysis.values.terms import Op
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Barrier, BarrierFamily, BarrierKind, CopyWaitKind, Exchange, Kernel, Place
+from smem_lsp.ir.nodes import (
+    Barrier,
+    BarrierFamily,
+    BarrierKind,
+    BarrierSite,
+    CopyWaitKind,
+    Kernel,
+    WarpCollective,
+)
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.terms.language import Op
 
 _ALL_LANES = 0xFFFFFFFF
 _ALIKE = "__match_any_sync()"
@@ -46,7 +54,7 @@ class Synchronisation:
     missing: dict[int, LaneWitness] = field(default_factory=dict)
     arrivals: Arrivals = field(default_factory=Arrivals)
 
-    def come_to(self, point: int, frame: Frame) -> None:
+    def come_to(self, point: int, frame: RegionFrame) -> None:
         """The path goes on to a point: an unknown call on the way may have synchronised threads."""
         path = frame.path
         if self.program.calls and point > path.point and self.calls_between(path.point, point):
@@ -59,22 +67,22 @@ class Synchronisation:
         calls = self.program.calls
         return bool(calls) and bisect_right(calls, after) < bisect_left(calls, before)
 
-    def forget(self, frame: Frame) -> None:
+    def forget(self, frame: RegionFrame) -> None:
         """Who has waited for whom, and for what, is no longer known."""
         frame.interval.forget()
         self.forget_proxies(frame)
 
-    def forget_proxies(self, frame: Frame) -> None:
+    def forget_proxies(self, frame: RegionFrame) -> None:
         """What the asynchronous proxy has seen, or may still read, is no longer known."""
         if self.recorder.proxies is not None and not frame.assumed:
             self.recorder.proxies.forget()
 
-    def lose(self, threads: Iterable[int], frame: Frame) -> None:
+    def lose(self, threads: Iterable[int], frame: RegionFrame) -> None:
         """What ``threads`` do from here on is not known."""
         if self.recorder.traces is not None and not frame.assumed:
             self.recorder.traces.lose(threads)
 
-    def copies(self, instruction: CopyInstruction, threads: Evaluator, frame: Frame) -> None:
+    def copies(self, instruction: CopyInstruction, threads: Evaluator, frame: RegionFrame) -> None:
         """``threads`` commit their copies, or wait for them."""
         kind, interval = instruction.node.kind, frame.interval
         if kind is CopyWaitKind.COMMIT:
@@ -84,7 +92,7 @@ class Synchronisation:
         else:
             interval.wait(threads.threads, None if kind is CopyWaitKind.ALL else instruction.left)
 
-    def added_wait(self, instruction: AddedCopyWait, threads: Evaluator, frame: Frame) -> None:
+    def added_wait(self, instruction: AddedCopyWait, threads: Evaluator, frame: RegionFrame) -> None:
         """``threads`` wait for all their copies."""
         frame.interval.wait(threads.threads, None if instruction.ungrouped else 0)
 
@@ -93,7 +101,9 @@ class Synchronisation:
         if self.recorder.proxies is not None:
             self.recorder.proxies.fence(threads.threads)
 
-    def block_barrier(self, instruction: BlockBarrierInstruction, threads: Evaluator, frame: Frame) -> None:
+    def block_barrier(
+        self, instruction: BlockBarrierInstruction, threads: Evaluator, frame: RegionFrame
+    ) -> None:
         """``threads`` come to a block barrier. Raises Lost if others that have not returned do not."""
         self._order_proxies(instruction.node)
         came, returned = threads.threads, frame.path.returned
@@ -103,7 +113,9 @@ class Synchronisation:
         if self.recorder.traces is not None and not frame.assumed:
             self.recorder.traces.meet(came, returned)
 
-    def warp_barrier(self, instruction: WarpBarrierInstruction, threads: Evaluator, frame: Frame) -> None:
+    def warp_barrier(
+        self, instruction: WarpBarrierInstruction, threads: Evaluator, frame: RegionFrame
+    ) -> None:
         """``threads`` come to a barrier of their warps."""
         node, interval = instruction.node, frame.interval
         self._order_proxies(node)
@@ -139,7 +151,7 @@ class Synchronisation:
             found.setdefault(thread // size, set()).add(mask >> first % WARP_SIZE & (1 << size) - 1)
         return {group: frozenset(each) for group, each in found.items()}
 
-    def exchange(self, node: Exchange, threads: Evaluator, frame: Frame) -> None:
+    def exchange(self, node: WarpCollective, threads: Evaluator, frame: RegionFrame) -> None:
         """``threads`` exchange values with other lanes of their warps."""
         frame.interval.exchanged += 1
         loads = self.program.delivered.get(node.point)
@@ -147,7 +159,9 @@ class Synchronisation:
             frame.interval.deliver(loads, threads.threads)
         self._gather(node, threads, frame)
 
-    def other_barrier(self, instruction: OtherBarrierInstruction, threads: Evaluator, frame: Frame) -> None:
+    def other_barrier(
+        self, instruction: OtherBarrierInstruction, threads: Evaluator, frame: RegionFrame
+    ) -> None:
         """``threads`` come to a barrier that need not be for the whole block: only the traces tell what it orders."""
         node, interval = instruction.node, frame.interval
         self._order_proxies(node)
@@ -163,11 +177,11 @@ class Synchronisation:
         else:
             interval.forget()
 
-    def _order_proxies(self, node: Barrier | Place) -> None:
+    def _order_proxies(self, node: Barrier | BarrierSite) -> None:
         if self.recorder.proxies is not None and isinstance(node, Barrier):
             self.recorder.proxies.barrier()
 
-    def _arrive(self, node: Barrier, threads: Evaluator, frame: Frame) -> None:
+    def _arrive(self, node: Barrier, threads: Evaluator, frame: RegionFrame) -> None:
         number, count = self.values.named.get(node.point, (None, None))
         numbers = None if number is None else threads.values(number)
         counts = None if count is None else threads.values(count)
@@ -190,7 +204,13 @@ class Synchronisation:
                 self.lose(came, frame)
 
     def _trace(
-        self, traces: Traces, node: Barrier, number: int, count: int, threads: Sequence[int], frame: Frame
+        self,
+        traces: Traces,
+        node: Barrier,
+        number: int,
+        count: int,
+        threads: Sequence[int],
+        frame: RegionFrame,
     ) -> None:
         returned = frame.path.returned
         if number or node.family is not BarrierFamily.PTX:
@@ -200,14 +220,14 @@ class Synchronisation:
         else:
             traces.lose(threads)
 
-    def _gather(self, node: Barrier | Exchange, threads: Evaluator, frame: Frame) -> None:
+    def _gather(self, node: Barrier | WarpCollective, threads: Evaluator, frame: RegionFrame) -> None:
         """Do all lanes come that the mask of an operation names, but for those that have returned?"""
         term = self.values.masks.get(node.point)
         mask = None if term is None else threads.constant(term)
         if mask is not None:
             self._gather_all(node.point, mask, threads, frame)
 
-    def _gather_all(self, point: int, mask: int, threads: Evaluator, frame: Frame) -> None:
+    def _gather_all(self, point: int, mask: int, threads: Evaluator, frame: RegionFrame) -> None:
         if point in self.missing:
             return
         missing = first_missing(

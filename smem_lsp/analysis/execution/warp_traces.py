@@ -26,7 +26,7 @@ class Touch:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class WarpArrival:
     """A warp comes to the named barrier ``key``, which is for ``count`` threads; ``waits``: until all have come."""
 
     key: tuple[BarrierFamily, int]
@@ -39,7 +39,7 @@ class Together:
     """A warp comes to a barrier of the block."""
 
 
-Action = Touch | Arrival | Together
+Action = Touch | WarpArrival | Together
 
 
 @dataclass(slots=True)
@@ -78,7 +78,7 @@ class Traces:
         waits: bool,
     ) -> None:
         """``threads`` come to a named barrier; those in ``returned`` have left the kernel."""
-        self._come(threads, returned, Arrival(key, count, waits))
+        self._come(threads, returned, WarpArrival(key, count, waits))
 
     def meet(self, threads: Collection[int], returned: Collection[int]) -> None:
         """``threads`` come to a barrier of the block."""

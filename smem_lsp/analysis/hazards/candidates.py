@@ -12,10 +12,10 @@ from smem_lsp.analysis.execution.program import NONE_RACE_FREE, RaceFree
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.extents import extent_of
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import is_free
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Kernel, Proxy, storages_of, walk
 from smem_lsp.source import checkpoint
+from smem_lsp.terms.language import is_free
 
 _MOST = 400  # accesses of a kernel that are compared
 

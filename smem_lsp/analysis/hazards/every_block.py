@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
-from smem_lsp.analysis.execution.interpreter import Interpreter
+from smem_lsp.analysis.execution.interpreter import ProgramInterpreter
 from smem_lsp.analysis.execution.named_barrier_arrivals import Counts
 from smem_lsp.analysis.execution.program import Program, RaceFree
 from smem_lsp.analysis.execution.program_builder import build_program
@@ -22,7 +22,7 @@ from smem_lsp.analysis.hazards.races import Search
 from smem_lsp.analysis.threads.block_shape import evidence, single_axes
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.block_shape import Ground, most_threads
+from smem_lsp.analysis.values.block_shape import BlockAssumption, most_threads
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Dims, Kernel, Node, Proxy, walk
 from smem_lsp.source import checkpoint
@@ -38,7 +38,7 @@ def proved_grounds(
     verdicts: Verdicts,
     found: Hazards,
     race_free: RaceFree,
-) -> Mapping[Key, Ground]:
+) -> Mapping[Key, BlockAssumption]:
     """The ground of each of the ``found`` that holds for every block above some size."""
     shown: list[Race | Overrun | MissingLane | ProxyHazard] = [*found.races, *found.overruns]
     shown += [*found.missing_lanes, *found.proxies]
@@ -57,7 +57,7 @@ def proved_grounds(
     blocks = _whole_warps(upper, most_threads(kernel)[0], kernel.dialect.lanes, rows=rows)
     if values.given:
         blocks = [dims for dims in blocks if next(search.assignments(dims), None) is not None]
-    grounds: dict[Key, Ground] = {}
+    grounds: dict[Key, BlockAssumption] = {}
     for keys in (leaving, frozenset(wanted) - leaving):
         runs = _Runs(kernel, search, keys, inside=keys is not leaving)
         if keys and by_first:
@@ -90,7 +90,7 @@ def search_for(program: Program, kernel: Kernel, values: ValueFacts, wanted: Col
         kernel,
         values,
         program,
-        ground=Ground(),
+        ground=BlockAssumption(),
         traced_threads=None,
         proxy_reads=proxies,
         pairwise=pairwise,
@@ -119,7 +119,7 @@ class _Runs:
     _known: dict[Dims, Mapping[Key, int]] = field(default_factory=dict)
     _too_large: set[Dims] = field(default_factory=set)
 
-    def in_first_threads(self, most: int) -> Iterator[tuple[Key, Ground]]:
+    def in_first_threads(self, most: int) -> Iterator[tuple[Key, BlockAssumption]]:
         """For a kernel that does not ask for the size of its block: by the smallest that shows it."""
         most = self._largest(most)
         shown = self._shown((most, 1, 1))
@@ -133,9 +133,9 @@ class _Runs:
                     holds = min(middle, found[key] + 1)
                 else:
                     fails = middle
-            yield key, Ground(above=fails, warp=self.kernel.dialect.lanes, largest=most)
+            yield key, BlockAssumption(above=fails, warp=self.kernel.dialect.lanes, largest=most)
 
-    def in_every_block(self, blocks: Sequence[Dims], *, rows: bool) -> Iterator[tuple[Key, Ground]]:
+    def in_every_block(self, blocks: Sequence[Dims], *, rows: bool) -> Iterator[tuple[Key, BlockAssumption]]:
         """By the largest of these that does not show it; ``blocks``: all of whole warps, the largest first."""
         left = set(self.wanted)
         blocks = [dims for dims in blocks if self._is_possible(dims) and not self._outgrows(dims)]
@@ -150,12 +150,15 @@ class _Runs:
             for key in left - shown.keys():
                 left.discard(key)
                 if threads < most:  # else no larger one is left for which it holds
-                    yield key, Ground(above=threads, whole_warps=True, rows=rows, warp=warp, largest=most)
+                    yield (
+                        key,
+                        BlockAssumption(above=threads, whole_warps=True, rows=rows, warp=warp, largest=most),
+                    )
         # where nobody chooses the block, one of whole warps need not be launched
         in_all = self._shown((2, 1, 1)) if left and self.kernel.unfollowed_launches else {}
         for key in left:
             above = 1 if key in in_all else warp - 1
-            yield key, Ground(above=above, whole_warps=True, rows=rows, warp=warp, largest=most)
+            yield key, BlockAssumption(above=above, whole_warps=True, rows=rows, warp=warp, largest=most)
 
     def _largest(self, most: int) -> int:
         """Threads of the largest block in ``x``, of at most so many, that stays inside the arrays."""
@@ -201,7 +204,7 @@ class _Runs:
         return found
 
 
-def _shown_by(run: Interpreter) -> dict[Key, int]:
+def _shown_by(run: ProgramInterpreter) -> dict[Key, int]:
     conflicts, proxies = run.conflicts, run.recorder.proxies
     found: dict[Key, int] = {}
     for pair, conflict in conflicts.within.items():

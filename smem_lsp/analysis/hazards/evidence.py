@@ -9,11 +9,22 @@ from typing import TypeVar
 from smem_lsp.analysis.execution.access_recorder import Outside
 from smem_lsp.analysis.execution.async_proxy import Unfenced
 from smem_lsp.analysis.execution.conflicting_accesses import Conflict, Pair
-from smem_lsp.analysis.execution.interpreter import Interpreter
+from smem_lsp.analysis.execution.interpreter import ProgramInterpreter
 from smem_lsp.analysis.execution.missing_lanes import LaneWitness, others_return
 from smem_lsp.analysis.hazards.model import Hazards, MissingLane, Overrun, ProxyHazard, Race
-from smem_lsp.analysis.values.block_shape import Ground
-from smem_lsp.ir.nodes import Access, Barrier, Dims, Exchange, Kernel, Loop, Node, Place, Proxy, walk
+from smem_lsp.analysis.values.block_shape import BlockAssumption
+from smem_lsp.ir.nodes import (
+    Access,
+    Barrier,
+    BarrierSite,
+    Dims,
+    Kernel,
+    Loop,
+    Node,
+    Proxy,
+    WarpCollective,
+    walk,
+)
 from smem_lsp.source.record import dataclass
 
 K = TypeVar("K")
@@ -21,7 +32,7 @@ V = TypeVar("V")
 
 
 @dataclass(slots=True)
-class Evidence:
+class RunEvidence:
     """What every run so far shows; None before the first.
 
     ``across``: conflicts between warps; ``within``: these, and conflicts between lanes of one warp; ``outside``:
@@ -38,7 +49,7 @@ class Evidence:
     cut: set[int] = field(default_factory=set)
     full: bool = False
 
-    def note(self, run: Interpreter) -> None:
+    def note(self, run: ProgramInterpreter) -> None:
         """One more run: only what it shows, too, is kept."""
         conflicts, proxies = run.conflicts, run.recorder.proxies
         self.cut |= run.cut
@@ -71,25 +82,25 @@ def _common(before: Mapping[K, V] | None, now: Mapping[K, V]) -> dict[K, V]:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Turns evidence into hazards. ``samples``: the blocks that were run; ``ground``: what they stand for."""
+    """Iterations evidence into hazards. ``samples``: the blocks that were run; ``ground``: what they stand for."""
 
     kernel: Kernel
     samples: Sequence[Dims]
-    ground: Ground
+    ground: BlockAssumption
 
-    def hazards(self, evidence: Evidence, tails: Evidence) -> Hazards:
+    def hazards(self, evidence: RunEvidence, tails: RunEvidence) -> Hazards:
         """``tails``: what runs show where sizes are no multiple of the block's."""
         nodes = {node.point: node for node in walk(self.kernel.body)}
         return Hazards(
             tuple(self._races(nodes, evidence)),
             tuple(self._overruns(nodes, evidence)),
             tuple(self._missing_lanes(nodes, evidence.missing or {}, tails.missing or {})),
-            frozenset(point for point in evidence.missing or () if isinstance(nodes[point], Place)),
+            frozenset(point for point in evidence.missing or () if isinstance(nodes[point], BarrierSite)),
             proxies=tuple(self._proxies(nodes, evidence)),
             full=evidence.full,
         )
 
-    def _races(self, nodes: Mapping[int, Node], evidence: Evidence) -> Iterator[Race]:
+    def _races(self, nodes: Mapping[int, Node], evidence: RunEvidence) -> Iterator[Race]:
         across, within = evidence.across or {}, evidence.within or {}
         loops = [node for node in nodes.values() if isinstance(node, Loop) and node.point in evidence.cut]
         inside = {p for pair in within for p in pair if any(n.point < p < n.end_point for n in loops)}
@@ -118,7 +129,7 @@ class Report:
             named=conflict.named,
         )
 
-    def _overruns(self, nodes: Mapping[int, Node], evidence: Evidence) -> Iterator[Overrun]:
+    def _overruns(self, nodes: Mapping[int, Node], evidence: RunEvidence) -> Iterator[Overrun]:
         for point, outside in (evidence.outside or {}).items():
             node = nodes[point]
             if isinstance(node, Access) and (self.ground.is_certain or outside.thread == 0):
@@ -129,10 +140,10 @@ class Report:
     ) -> Iterator[MissingLane]:
         for point, witness in {**tails, **surely}.items():
             node, tail = nodes[point], point not in surely
-            if isinstance(node, Barrier | Exchange) and not (tail and others_return(self.kernel, node)):
+            if isinstance(node, Barrier | WarpCollective) and not (tail and others_return(self.kernel, node)):
                 yield MissingLane(node, witness.thread, witness.other, self.ground, tail)
 
-    def _proxies(self, nodes: Mapping[int, Node], evidence: Evidence) -> Iterator[ProxyHazard]:
+    def _proxies(self, nodes: Mapping[int, Node], evidence: RunEvidence) -> Iterator[ProxyHazard]:
         for pair, found in (evidence.unfenced or {}).items():
             first, second = nodes[pair[0]], nodes[pair[1]]
             assert isinstance(first, Access | Proxy) and isinstance(second, Access | Proxy)

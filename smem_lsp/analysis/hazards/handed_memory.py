@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from smem_lsp.analysis.decision.model import Answer
-from smem_lsp.analysis.decision.verdict import Judge, decide
-from smem_lsp.analysis.decision.ways import Open
+from smem_lsp.analysis.decision.model import PairVerdict
+from smem_lsp.analysis.decision.path_classes import Open
+from smem_lsp.analysis.decision.verdict import RaceChecker, decide
 from smem_lsp.ir.nodes import Access, AccessKind, Barrier, BarrierKind
 from smem_lsp.source import checkpoint
 
@@ -19,19 +19,19 @@ _EFFORT = 200_000
 _MOST = 32  # pairs of one buffer that are asked about
 
 
-def memory_of_block(judge: Judge, handed: Collection[int]) -> frozenset[int]:
+def memory_of_block(judge: RaceChecker, handed: Collection[int]) -> frozenset[int]:
     """Those of such buffers for which it is shown."""
     judge.asker.effort = _EFFORT
     return frozenset(each for each in handed if _is_of_block(judge, each))
 
 
-def _is_of_block(judge: Judge, buffer: int) -> bool:
+def _is_of_block(judge: RaceChecker, buffer: int) -> bool:
     accesses = [each for each in judge.of.accesses if each.buffer == buffer]
     pairs = list(_ordered(judge, accesses))[:_MOST]
     return any(_meet(judge, each) and _is_alone(judge, each.first) for each in pairs)
 
 
-def _ordered(judge: Judge, accesses: list[Access]) -> Iterator[Open]:
+def _ordered(judge: RaceChecker, accesses: list[Access]) -> Iterator[Open]:
     """Writes and reads that a barrier of the block orders, and nothing else does."""
     open_ = {(each.first.point, each.second.point) for each in judge.open_pairs(accesses)}
     proved = judge.of.control.barriers
@@ -48,13 +48,13 @@ def _ordered(judge: Judge, accesses: list[Access]) -> Iterator[Open]:
                 yield replace(each, surely=each.ways, lanes=False)
 
 
-def _meet(judge: Judge, pair: Open) -> bool:
+def _meet(judge: RaceChecker, pair: Open) -> bool:
     if not (judge.is_followed(pair.first) and judge.is_followed(pair.second)):
         return False
-    return decide(judge.asker, pair).answer is Answer.RACE
+    return decide(judge.asker, pair).answer is PairVerdict.RACE
 
 
-def _is_alone(judge: Judge, access: Access) -> bool:
+def _is_alone(judge: RaceChecker, access: Access) -> bool:
     """Does no other thread write there with the same access?"""
     found = [each for each in judge.open_pairs([access]) if each.first is each.second]
-    return all(decide(judge.asker, each).answer is Answer.APART for each in found)
+    return all(decide(judge.asker, each).answer is PairVerdict.APART for each in found)

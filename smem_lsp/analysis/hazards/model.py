@@ -9,8 +9,8 @@ from typing import TypeVar
 from smem_lsp.analysis.decision.size_sets import SizeCondition
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.named_barrier_arrivals import Miscount
-from smem_lsp.analysis.values.block_shape import Ground
-from smem_lsp.ir.nodes import Access, Barrier, Dims, Exchange, Proxy
+from smem_lsp.analysis.values.block_shape import BlockAssumption
+from smem_lsp.ir.nodes import Access, Barrier, Dims, Proxy, WarpCollective
 from smem_lsp.source.record import dataclass
 
 Key = tuple[str, int, int]
@@ -37,7 +37,7 @@ class Race:
     byte: int
     threads: tuple[int, int]
     dims: Dims
-    ground: Ground
+    ground: BlockAssumption
     lanes: bool = False
     exchanged: bool = False
     data: bool = False
@@ -70,7 +70,7 @@ class Overrun:
     access: Access
     byte: int
     thread: int
-    ground: Ground
+    ground: BlockAssumption
 
     @property
     def key(self) -> Key:
@@ -84,10 +84,10 @@ class MissingLane:
     block's; ``condition``: for which values of a parameter, where that was solved for; ``data``: loaded
     values decide."""
 
-    node: Barrier | Exchange
+    node: Barrier | WarpCollective
     thread: int
     other: int
-    ground: Ground
+    ground: BlockAssumption
     tail: bool
     condition: SizeCondition | None = None
     data: bool = False
@@ -108,7 +108,7 @@ class ProxyHazard:
     byte: int
     threads: tuple[int, int]
     overwritten: bool
-    ground: Ground
+    ground: BlockAssumption
 
     @property
     def key(self) -> Key:

@@ -11,7 +11,6 @@ from dataclasses import field, replace
 
 from smem_lsp.analysis.threads.spin_loops import may_poll
 from smem_lsp.analysis.threads.uniformity import Levels
-from smem_lsp.analysis.values.terms import Op, Opaque, Sym, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
     Access,
@@ -32,6 +31,7 @@ from smem_lsp.ir.nodes import (
 from smem_lsp.ir.places import At, Row
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Op, OpaqueTerm, Sym, Term
 
 _NOWHERE = At(0, 0)
 _SITE = DeclarationSite(None, None, None, None, 0, 1, _NOWHERE)
@@ -201,6 +201,6 @@ def _names(term: Term) -> set[str]:
             found.add(each.name)
         elif isinstance(each, Op):
             stack.extend(each.args)
-        elif isinstance(each, Opaque):
+        elif isinstance(each, OpaqueTerm):
             return set()
     return found

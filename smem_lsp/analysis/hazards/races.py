@@ -14,20 +14,20 @@ from smem_lsp.analysis.execution.access_recorder import AccessRecorder
 from smem_lsp.analysis.execution.async_proxy import Proxies
 from smem_lsp.analysis.execution.conflicting_accesses import ConflictingAccesses, Pair
 from smem_lsp.analysis.execution.happens_before import unordered
-from smem_lsp.analysis.execution.interpreter import Interpreter
+from smem_lsp.analysis.execution.interpreter import ProgramInterpreter
 from smem_lsp.analysis.execution.named_barrier_arrivals import Counts
 from smem_lsp.analysis.execution.program import NONE_RACE_FREE, NOTHING_ADDED, Added, Program, RaceFree
 from smem_lsp.analysis.execution.program_builder import build_program
 from smem_lsp.analysis.execution.warp_traces import Traces
-from smem_lsp.analysis.hazards.evidence import Evidence, Report
+from smem_lsp.analysis.hazards.evidence import Report, RunEvidence
 from smem_lsp.analysis.hazards.model import Hazards
 from smem_lsp.analysis.hazards.sample_blocks import is_for_warps, sample_blocks
 from smem_lsp.analysis.threads.assignments import assignments
 from smem_lsp.analysis.threads.block_shape import smallest_grid
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.block_shape import BlockShape, Ground
-from smem_lsp.analysis.values.evaluate import Evaluator, Work
+from smem_lsp.analysis.values.block_shape import BlockAssumption, BlockShape
+from smem_lsp.analysis.values.evaluate import EvaluationBudget, Evaluator
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Dims, Kernel, Node, Proxy, walk
 from smem_lsp.source import checkpoint
@@ -119,14 +119,14 @@ class Search:
     kernel: Kernel
     values: ValueFacts
     program: Program
-    ground: Ground
+    ground: BlockAssumption
     traced_threads: int | None
     proxy_reads: bool
     pairwise: bool
     asked: frozenset[Pair] | None
     compared: frozenset[Pair] | None
     counts: Counts
-    evidence: Evidence = field(default_factory=Evidence)
+    evidence: RunEvidence = field(default_factory=RunEvidence)
     idle: frozenset[int] = frozenset()
 
     def hazards(self, samples: Sequence[Dims]) -> Hazards:
@@ -142,7 +142,7 @@ class Search:
             ground=replace(self.ground, tried=samples[1]),
             compared=None,
             counts=Counts(self.kernel, self.values),
-            evidence=Evidence(),
+            evidence=RunEvidence(),
         )
         races = (race for race in larger.hazards(samples[1:]).races if not self.idle.isdisjoint(race.pair))
         return replace(found, races=(*found.races, *races))
@@ -191,7 +191,7 @@ class Search:
                 if self.pairwise:
                     self._narrow(first=first)
 
-    def _note(self, run: Interpreter, dims: Dims) -> None:
+    def _note(self, run: ProgramInterpreter, dims: Dims) -> None:
         traces, across = run.recorder.traces, run.conflicts.across
         self.counts.note(run.synchronisation.arrivals, math.prod(dims))
         if traces is not None and not self.counts.found:
@@ -205,15 +205,15 @@ class Search:
             self.program = self.program.only(self.evidence.points)
         self.compared = frozenset(self.evidence.within or ())
 
-    def _run_tails(self, samples: Sequence[Dims]) -> Evidence:
+    def _run_tails(self, samples: Sequence[Dims]) -> RunEvidence:
         """Which lanes are missing where sizes are no multiple of the block's."""
-        tails = Evidence()
+        tails = RunEvidence()
         if self.values.masks and self.asked is None:
             for dims in samples:
                 tails.note(self.run_tail(dims))
         return tails
 
-    def run_tail(self, dims: Dims) -> Interpreter:
+    def run_tail(self, dims: Dims) -> ProgramInterpreter:
         """A run in which sizes end in the midst of the block, and no access counts."""
         program = self.program.only(frozenset())
         recorder = AccessRecorder(
@@ -221,7 +221,7 @@ class Search:
         )
         return self._run_once(recorder, dims, _tail(program, dims), program=program)
 
-    def run(self, dims: Dims, symbols: dict[str, int], *, brief: bool = False) -> Interpreter:
+    def run(self, dims: Dims, symbols: dict[str, int], *, brief: bool = False) -> ProgramInterpreter:
         """A run with these values. Where its whole block returns at once, another block of the grid is run, too, and
         the run that comes to more accesses counts."""
         run = self._run_once(self._recorder(), dims, symbols, brief=brief)
@@ -240,10 +240,10 @@ class Search:
         *,
         brief: bool = False,
         program: Program | None = None,
-    ) -> Interpreter:
-        block = Evaluator(dims, symbols, work=Work(_MAX_WORK))
+    ) -> ProgramInterpreter:
+        block = Evaluator(dims, symbols, work=EvaluationBudget(_MAX_WORK))
         program = self.program if program is None else program
-        return Interpreter(self.kernel, self.values, program, block, recorder, brief=brief).go()
+        return ProgramInterpreter(self.kernel, self.values, program, block, recorder, brief=brief).go()
 
     def _recorder(self) -> AccessRecorder:
         return AccessRecorder(

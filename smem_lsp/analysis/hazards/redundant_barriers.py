@@ -12,10 +12,10 @@ from dataclasses import field, replace
 from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import Paths, ordered_interfering, paths_of
 from smem_lsp.analysis.dataflow.masks import bits
-from smem_lsp.analysis.decision.followed import Followed
-from smem_lsp.analysis.decision.model import Answer
-from smem_lsp.analysis.decision.verdict import Judge, decide
-from smem_lsp.analysis.decision.ways import Open, Pair, Way, by_place
+from smem_lsp.analysis.decision.kernel_model import KernelModel
+from smem_lsp.analysis.decision.model import PairVerdict
+from smem_lsp.analysis.decision.path_classes import Open, Pair, PathClass, by_place
+from smem_lsp.analysis.decision.verdict import RaceChecker, decide
 from smem_lsp.analysis.hazards.outside_accesses import WithOutside, with_outside
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.ir.nodes import (
@@ -41,7 +41,7 @@ _FOR_BARRIER = 30_000  # effort of the questions about one barrier
 _EFFORT = 120_000  # about all of a kernel, shared among the instances of a template
 _LEAST_EFFORT = 20_000
 _TO_LOOK = 1_500  # effort of finding the pairs that a barrier orders
-_SAFE = (Answer.APART, Answer.SAME_VALUE)
+_SAFE = (PairVerdict.APART, PairVerdict.SAME_VALUE)
 
 
 @record
@@ -60,7 +60,7 @@ class Redundant:
 
 
 def redundant_barriers(
-    of: Followed,
+    of: KernelModel,
     verdicts: Verdicts,
     blocks: Sequence[Dims | None],
     sharing: Sequence[Collection[int]] = (),
@@ -71,12 +71,12 @@ def redundant_barriers(
     if not of.barriers or not _all_is_seen(of):
         return ()
     outside = with_outside(of.kernel, of.values, of.levels)
-    widened = Followed(outside.kernel, outside.values, of.control, of.levels, of.factor)
+    widened = KernelModel(outside.kernel, outside.values, of.control, of.levels, of.factor)
     accesses = tuple({access.point: access for access in widened.accesses}.values())
     if len(accesses) > _MOST:
         return ()
     paths = paths_of(widened.kernel.body, Facts(of.control.uniform, of.control.barriers), accesses)
-    search = _Search(of, outside, accesses, paths, [Judge(widened, verdicts, dims) for dims in blocks])
+    search = _Search(of, outside, accesses, paths, [RaceChecker(widened, verdicts, dims) for dims in blocks])
     ways = [sharing, ()] if any(len(group) > 1 for group in sharing) else [()]
     conflicts = [search.conflicts(groups) for groups in ways]
     harmful = [search.without_harmless(each) for each in conflicts]
@@ -102,7 +102,7 @@ def redundant_barriers(
     return tuple(reversed(found))
 
 
-def _all_is_seen(of: Followed) -> bool:
+def _all_is_seen(of: KernelModel) -> bool:
     """Is everything known that a barrier may be needed for?"""
     kernel = of.kernel
     return (
@@ -114,7 +114,7 @@ def _all_is_seen(of: Followed) -> bool:
     )
 
 
-def _all_land_at_once(of: Followed) -> bool:
+def _all_land_at_once(of: KernelModel) -> bool:
     """Does each wait for copies wait for all of its thread's? Only then is it known what it makes ready for others: an
     access of its own stands there."""
     every = (CopyWaitKind.COMMIT, CopyWaitKind.GROUPS, CopyWaitKind.ALL)
@@ -129,11 +129,11 @@ def _all_land_at_once(of: Followed) -> bool:
 class _Search:
     """``removed``: barriers found redundant by now; ``asked``: pairs that were decided."""
 
-    of: Followed
+    of: KernelModel
     outside: WithOutside
     accesses: tuple[Access, ...]
     paths: Paths
-    judges: Sequence[Judge]
+    judges: Sequence[RaceChecker]
     removed: frozenset[int] = frozenset()
     asked: int = 0
     effort: int = 0
@@ -294,9 +294,9 @@ class _Search:
         return self.storages[one.buffer] != self.storages[other.buffer]
 
 
-def _is_apart(judge: Judge, pair: Open) -> bool:
+def _is_apart(judge: RaceChecker, pair: Open) -> bool:
     one, other, lanes = pair.first, pair.second, pair.lanes
     if all(judge.asker.are_excluded(one, other, way, lanes) for way in by_place(pair.ways)):
         return True
-    surely = frozenset[Way]()  # only a proof counts
+    surely = frozenset[PathClass]()  # only a proof counts
     return decide(judge.asker, replace(pair, surely=surely)).answer in _SAFE

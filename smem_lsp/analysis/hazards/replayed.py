@@ -13,11 +13,11 @@ from dataclasses import field, replace
 from functools import cached_property
 
 from smem_lsp.analysis.decision.conditions import Position, is_of_calls, positions
-from smem_lsp.analysis.decision.model import Answer, Decision, Witness
+from smem_lsp.analysis.decision.model import Decision, PairVerdict, Witness
 from smem_lsp.analysis.decision.reasons import Reason, ReasonKind
 from smem_lsp.analysis.decision.witnesses import evaluator
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
-from smem_lsp.analysis.execution.interpreter import Interpreter
+from smem_lsp.analysis.execution.interpreter import ProgramInterpreter
 from smem_lsp.analysis.execution.program import Program
 from smem_lsp.analysis.execution.program_builder import build_program
 from smem_lsp.analysis.hazards.every_block import search_for
@@ -27,11 +27,11 @@ from smem_lsp.analysis.threads.assignments import assignments
 from smem_lsp.analysis.threads.block_shape import smallest_grid
 from smem_lsp.analysis.threads.divergence import Verdicts
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.block_shape import Ground
-from smem_lsp.analysis.values.terms import Term
+from smem_lsp.analysis.values.block_shape import BlockAssumption
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Barrier, BarrierKind, Kernel, walk
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Term
 
 _MOST = 12  # pairs of a kernel that are run
 
@@ -54,9 +54,9 @@ class Replay:
     verdicts: Verdicts
     valid: Control
     left: int = _MOST
-    _runs: dict[Pair, tuple[Witness, Interpreter]] = field(default_factory=dict)
+    _runs: dict[Pair, tuple[Witness, ProgramInterpreter]] = field(default_factory=dict)
 
-    def races(self, decisions: Iterable[Decision], ground: Ground) -> Iterator[Race]:
+    def races(self, decisions: Iterable[Decision], ground: BlockAssumption) -> Iterator[Race]:
         """The decided races that are shown, in the block of their witness."""
         for each in decisions:
             if each.answer.is_race and each.witness is not None:
@@ -64,9 +64,9 @@ class Replay:
                 if race is not None:
                     yield race
 
-    def seen(self, decision: Decision, witness: Witness, ground: Ground) -> Race | None:
+    def seen(self, decision: Decision, witness: Witness, ground: BlockAssumption) -> Race | None:
         """As a run with the values of the witness shows it, which knows no data."""
-        if decision.answer is Answer.LIKELY or self.left <= 0:
+        if decision.answer is PairVerdict.LIKELY or self.left <= 0:
             return None
         self.left -= 1
         race = self._seen(decision, witness, ground)
@@ -75,7 +75,7 @@ class Replay:
             race = self._seen(decision, replace(witness, sizes=witness.smaller, smaller=None), ground)
         return race
 
-    def _seen(self, decision: Decision, witness: Witness, ground: Ground) -> Race | None:
+    def _seen(self, decision: Decision, witness: Witness, ground: BlockAssumption) -> Race | None:
         pair = decision.first, decision.second
         for one, other in dict.fromkeys((pair, pair[::-1])):
             points = one.point, other.point
@@ -94,9 +94,9 @@ class Replay:
                 )
         return None
 
-    def worked_out(self, decision: Decision, witness: Witness, ground: Ground) -> Race | None:
+    def worked_out(self, decision: Decision, witness: Witness, ground: BlockAssumption) -> Race | None:
         """By the terms of both threads, where no run knows better."""
-        likely = decision.answer is Answer.LIKELY
+        likely = decision.answer is PairVerdict.LIKELY
         if not likely and self.is_followed(decision, witness):
             return None
         byte = self.byte_of_both(decision, witness)
@@ -106,7 +106,12 @@ class Replay:
         return replace(race, data=True, untold=likely and ground.tried is not None)
 
     def race(
-        self, decision: Decision, witness: Witness, byte: int, threads: tuple[int, int], ground: Ground
+        self,
+        decision: Decision,
+        witness: Witness,
+        byte: int,
+        threads: tuple[int, int],
+        ground: BlockAssumption,
     ) -> Race:
         one, other = (thread // self.kernel.dialect.lanes for thread in threads)
         return Race(
@@ -192,7 +197,7 @@ class Replay:
         found = [*self.values.conditions.values(), *self.values.offsets.values()]
         return [*found, *(term for index in self.values.indices.values() for term in index)]
 
-    def run(self, witness: Witness, pair: Pair) -> Interpreter:
+    def run(self, witness: Witness, pair: Pair) -> ProgramInterpreter:
         """With the values of the witness; it looks at conflicts of the two accesses."""
         known = self._runs.get(pair)
         if known is None or known[0] is not witness:
@@ -228,11 +233,11 @@ def as_shown(decisions: Iterable[Decision], shown: Iterable[Race], *, named: boo
 def _as_shown(decision: Decision, race: Race | None, *, named: bool) -> Decision:
     if race is None and decision.answer.is_race and decision.calls:  # a run takes a call for a barrier
         reason = Reason(ReasonKind.CALL_ORDERS, decision.calls[:1])
-        return replace(decision, answer=Answer.PRESUMED, reason=reason)
+        return replace(decision, answer=PairVerdict.PRESUMED, reason=reason)
     if race is None and decision.answer.is_race:
-        return replace(decision, answer=Answer.UNDECIDED, reason=not_shown(decision, named=named))
-    if race is not None and decision.answer in (Answer.UNDECIDED, Answer.PRESUMED):
-        return replace(decision, answer=Answer.LIKELY if race.data else Answer.RACE, reason=None)
-    if race is not None and race.untold and decision.answer is Answer.RACE:
-        return replace(decision, answer=Answer.LIKELY)
+        return replace(decision, answer=PairVerdict.UNDECIDED, reason=not_shown(decision, named=named))
+    if race is not None and decision.answer in (PairVerdict.UNDECIDED, PairVerdict.PRESUMED):
+        return replace(decision, answer=PairVerdict.LIKELY if race.data else PairVerdict.RACE, reason=None)
+    if race is not None and race.untold and decision.answer is PairVerdict.RACE:
+        return replace(decision, answer=PairVerdict.LIKELY)
     return decision

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from smem_lsp.analysis.threads.block_shape import evidence, single_axes
 from smem_lsp.analysis.threads.divergence import samples_for
 from smem_lsp.analysis.threads.uniformity import Control
-from smem_lsp.analysis.values.block_shape import NO_GROUND, BlockShape, Ground, most_threads
+from smem_lsp.analysis.values.block_shape import NO_GROUND, BlockAssumption, BlockShape, most_threads
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Barrier, Dims, Exchange, Kernel, Node
+from smem_lsp.ir.nodes import Barrier, Dims, Kernel, Node, WarpCollective
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_BLOCK, MAX_THREADS
 
@@ -20,7 +20,7 @@ class Samples:
     """Blocks to run a kernel with, and what they stand for."""
 
     blocks: Sequence[Dims] = ()
-    ground: Ground = NO_GROUND
+    ground: BlockAssumption = NO_GROUND
 
 
 def sample_blocks(
@@ -38,7 +38,7 @@ def sample_blocks(
     is; ``decided``: what is looked for has been decided for every block, and a launch in sight may have each."""
     if shape is not None:
         blocks = [shape.dims] if 1 < shape.threads <= MAX_THREADS else []
-        return Samples(blocks, Ground(named=(shape,)))
+        return Samples(blocks, BlockAssumption(named=(shape,)))
     shown = evidence(kernel, values, control)
     if shown.equal and not decided:
         return Samples()  # an extent that is not known says how large the block is
@@ -57,7 +57,7 @@ def sample_blocks(
         for dims in dict.fromkeys(samples)
         if 1 < math.prod(dims) <= MAX_THREADS and all(dims["xyz".index(axis)] == 1 for axis in single)
     ]
-    return Samples(blocks, Ground(tried=blocks[0])) if blocks else Samples()
+    return Samples(blocks, BlockAssumption(tried=blocks[0])) if blocks else Samples()
 
 
 def _of_warps(kernel: Kernel, values: ValueFacts) -> list[Dims]:
@@ -69,7 +69,7 @@ def _of_warps(kernel: Kernel, values: ValueFacts) -> list[Dims]:
 def is_for_warps(kernel: Kernel, nodes: Iterable[Node]) -> bool:
     """Does a kernel without barriers of the block order lanes of a warp, or count on their order? Where nothing orders
     anything, larger blocks want a barrier."""
-    lanes = any(isinstance(each, Barrier | Exchange) for each in nodes)
+    lanes = any(isinstance(each, Barrier | WarpCollective) for each in nodes)
     return lanes or any(each.stays or "volatile" in each.written.qualifiers for each in kernel.buffers)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.analysis.host.api import Api
-from smem_lsp.analysis.host.frame import Address
+from smem_lsp.analysis.host.frame import HostVariableAddress
 from smem_lsp.analysis.host.model import Tokens
-from smem_lsp.analysis.host.order import State, Value
+from smem_lsp.analysis.host.order import ResourceState, Value
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 
@@ -19,7 +19,7 @@ class ApiCall:
     expr: tree.Call
     name: str
     api: Api
-    values: Sequence[Value | Address]
+    values: Sequence[Value | HostVariableAddress]
     place: Tokens
 
     @property
@@ -31,11 +31,11 @@ class ApiCall:
         number = self.number(at)
         return None if number is None else self.expr.arguments[number]
 
-    def given(self, state: State, at: int | None) -> Value | Address:
+    def given(self, state: ResourceState, at: int | None) -> Value | HostVariableAddress:
         """The value of an argument; of an array the one of its elements, but where they are made."""
         number = self.number(at)
         value = None if number is None else self.values[number]
-        if isinstance(value, Address) and value.variable.several and number != self.api.makes:
+        if isinstance(value, HostVariableAddress) and value.variable.several and number != self.api.makes:
             return state.values.get(value.variable.number)
         return value
 

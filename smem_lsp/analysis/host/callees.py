@@ -60,7 +60,7 @@ def touches(name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class PointerParameter:
     """What a kernel does through a pointer. ``writes``: None where it may; ``uses``: not at all if False; ``apart``:
     it takes care of others that access the memory at the same time."""
 
@@ -69,7 +69,7 @@ class Parameter:
     apart: bool = False
 
 
-UNKNOWN = Parameter(None, True)
+UNKNOWN = PointerParameter(None, True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Summary:
 
     quiet: bool
     borrows: tuple[bool, ...]
-    through: tuple[Parameter, ...]
+    through: tuple[PointerParameter, ...]
     assigns: frozenset[str]
     apart: bool
 
@@ -157,7 +157,7 @@ def _summary(function: Function, quiet: frozenset[str], dialect: Dialect) -> Sum
     released = any(_keeps(each, dialect) for each in called(function))
     whole = len(names) == len(declared) and function.parameters is not None
     borrows = tuple(whole and not released and _only_passed(function, name, dialect) for name in names)
-    through: tuple[Parameter, ...] = ()
+    through: tuple[PointerParameter, ...] = ()
     system = function.is_kernel and any(_SYSTEM.fullmatch(word) for word in function.definition.words)
     if function.is_kernel and whole:
         through = tuple(
@@ -198,18 +198,18 @@ def _only_passed(function: Function, name: str, dialect: Dialect) -> bool:
     return True
 
 
-def _through(function: Function, name: str, const: bool, system: bool) -> Parameter:
+def _through(function: Function, name: str, const: bool, system: bool) -> PointerParameter:
     """What a kernel does through the pointer ``name``."""
     body, partner = function.definition.body, function.body.ahead.partner
     kinds, texts = body.kinds, body.texts
     places = [i for i, text in enumerate(texts) if text == name and kinds[i] == "NAME"]
     if system:
-        return Parameter(None, True, apart=True)
+        return PointerParameter(None, True, apart=True)
     if not places:
-        return Parameter(False, False)
+        return PointerParameter(False, False)
     if const:
-        return Parameter(False, True)
-    return Parameter(True if any(_stores(kinds, texts, partner, i) for i in places) else None, True)
+        return PointerParameter(False, True)
+    return PointerParameter(True if any(_stores(kinds, texts, partner, i) for i in places) else None, True)
 
 
 def _stores(kinds: Sequence[str], texts: Sequence[str], partner: Sequence[int], i: int) -> bool:

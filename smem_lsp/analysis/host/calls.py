@@ -8,7 +8,7 @@ from smem_lsp.analysis.host.api import ALLOCATION, EVENT, MANAGED, STREAM, Api, 
 from smem_lsp.analysis.host.api_call import ApiCall
 from smem_lsp.analysis.host.callees import (
     UNKNOWN,
-    Parameter,
+    PointerParameter,
     Summary,
     hands_on,
     is_library,
@@ -17,9 +17,18 @@ from smem_lsp.analysis.host.callees import (
     touches,
 )
 from smem_lsp.analysis.host.expressions import Expressions
-from smem_lsp.analysis.host.frame import NUMBER, PLACE, POINTERS, Address
-from smem_lsp.analysis.host.model import Made, Tokens, Use
-from smem_lsp.analysis.host.order import DEFAULT, LEFT, LIVE, RELEASED, Outcome, Ref, State, Value
+from smem_lsp.analysis.host.frame import NUMBER, PLACE, POINTERS, HostVariableAddress
+from smem_lsp.analysis.host.model import Made, StreamUse, Tokens
+from smem_lsp.analysis.host.order import (
+    DEFAULT,
+    LEFT,
+    LIVE,
+    RELEASED,
+    HandleRef,
+    Outcome,
+    ResourceState,
+    Value,
+)
 from smem_lsp.analysis.host.things import Work
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import endings, keeping_methods
@@ -28,7 +37,7 @@ from smem_lsp.syntax.host_functions import endings, keeping_methods
 class Calls(Expressions):
     """What calls do to streams, events, graphs and memory."""
 
-    def _call(self, state: State, expr: tree.Call) -> Value | Address:
+    def _call(self, state: ResourceState, expr: tree.Call) -> Value | HostVariableAddress:
         callee = expr.callee
         if isinstance(callee, tree.Name):
             name = callee.text.rpartition("::")[2]
@@ -52,7 +61,7 @@ class Calls(Expressions):
         state.wait_all()
         return None
 
-    def _named(self, state: State, expr: tree.Call, name: str, space: str) -> Value:
+    def _named(self, state: ResourceState, expr: tree.Call, name: str, space: str) -> Value:
         """A call of a function that is not of the API."""
         released = len(self.releases)
         own = self.find(name) is not None or (not space and name in self.callees.functions)
@@ -64,7 +73,7 @@ class Calls(Expressions):
             return None
         if is_library(name):
             for value in values:
-                if isinstance(value, Address):
+                if isinstance(value, HostVariableAddress):
                     self.leave(state, value)
             state.wait_all()
             return None
@@ -76,7 +85,9 @@ class Calls(Expressions):
             self._called(state, known, values)
         return None if outcome is None else Outcome(outcome.made, outcome.waited, plain=False)
 
-    def _standard(self, state: State, expr: tree.Call, name: str, values: Sequence[Value | Address]) -> None:
+    def _standard(
+        self, state: ResourceState, expr: tree.Call, name: str, values: Sequence[Value | HostVariableAddress]
+    ) -> None:
         """A function of the C or C++ library: it touches what it is given, or hands it on."""
         if hands_on(name):
             for value in values:
@@ -84,11 +95,11 @@ class Calls(Expressions):
             return
         written, read = touches(name)
         for at, value in enumerate(values):
-            if isinstance(value, Address):
+            if isinstance(value, HostVariableAddress):
                 copied, overwritten = written and at not in written, at in written and value.variable.owns
                 if copied or overwritten:
                     self.leave(state, value)  # the handles in it are
-            elif isinstance(value, Ref):
+            elif isinstance(value, HandleRef):
                 memory = self.things[value.made].kind in POINTERS
                 if at in written or at in read:
                     self.touch(state, value, expr.arguments[at], writes=at in written)
@@ -98,7 +109,9 @@ class Calls(Expressions):
                 if not kept:
                     self.leave(state, value)
 
-    def _checked(self, state: State, values: Sequence[Value | Address], releases: Sequence[int]) -> None:
+    def _checked(
+        self, state: ResourceState, values: Sequence[Value | HostVariableAddress], releases: Sequence[int]
+    ) -> None:
         """A function out of sight takes the error of a call, as ``CHECK(cudaMalloc(&p, n))`` does. ``releases``: in its
         arguments."""
         for value in values:
@@ -107,16 +120,18 @@ class Calls(Expressions):
         for number in releases:
             state.leave(number)  # perhaps not here: `defer(cudaStreamDestroy(s))`
 
-    def _called(self, state: State, known: Summary | None, values: Sequence[Value | Address]) -> None:
+    def _called(
+        self, state: ResourceState, known: Summary | None, values: Sequence[Value | HostVariableAddress]
+    ) -> None:
         """Any other function. ``known``: what is known of one in sight."""
         for at, value in enumerate(values):
             borrowed = known is not None and at < len(known.borrows) and known.borrows[at]
-            if not isinstance(value, Outcome) and not (borrowed and isinstance(value, Ref)):
+            if not isinstance(value, Outcome) and not (borrowed and isinstance(value, HandleRef)):
                 self.leave(state, value)
         if known is None or not known.quiet:
             state.wait_all()
 
-    def _method(self, state: State, expr: tree.Call, callee: tree.Member) -> Value:
+    def _method(self, state: ResourceState, expr: tree.Call, callee: tree.Member) -> Value:
         base = callee.base
         values = [self.place(state, argument) for argument in expr.arguments]
         for value in values:
@@ -124,13 +139,13 @@ class Calls(Expressions):
         variable = self.find(base.text) if isinstance(base, tree.Name) else None
         if variable is not None and variable.several and callee.name in keeping_methods():
             held = state.values.get(variable.number)
-            return held if isinstance(held, Ref) and callee.name in ("at", "front", "back") else None
+            return held if isinstance(held, HandleRef) and callee.name in ("at", "front", "back") else None
         self.leave(state, self.value(state, base) if callee.operator == "->" else self.place(state, base))
         if not is_plain_method(callee.name):
             state.wait_all()
         return None
 
-    def _api(self, state: State, expr: tree.Call, name: str, api: Api) -> Outcome:
+    def _api(self, state: ResourceState, expr: tree.Call, name: str, api: Api) -> Outcome:
         """A call of the API."""
         values = [self.value(state, argument) for argument in expr.arguments]
         call = ApiCall(expr, name, api, values, self.frame.at(expr))
@@ -156,31 +171,31 @@ class Calls(Expressions):
                 state.wait_all()
             case "attach":
                 for value in values:
-                    if isinstance(value, Ref) and self.things[value.made].kind == MANAGED:
+                    if isinstance(value, HandleRef) and self.things[value.made].kind == MANAGED:
                         state.leave(value.made)
             case _:
                 self._orders(state, call, stream)
         return Outcome()
 
-    def _lent(self, state: State, call: ApiCall) -> None:
+    def _lent(self, state: ResourceState, call: ApiCall) -> None:
         """Handles that it only uses must still be there; variables whose addresses it gets are out of sight."""
         api = call.api
         others = [call.number(at) for at in (api.makes, api.releases, api.stream)]
         for at, value in enumerate(call.values):
             if at in others:
                 continue
-            if not isinstance(value, Address):
+            if not isinstance(value, HostVariableAddress):
                 self.use_handle(state, value, call.expr.arguments[at])
             elif not (api.does == "launch" and at == api.arguments):
                 self.leave(state, value)
 
-    def _runs_in(self, state: State, call: ApiCall) -> int:
+    def _runs_in(self, state: ResourceState, call: ApiCall) -> int:
         """The stream in whose order it runs."""
         if call.api.stream is not None:
             return self.stream(state, call.given(state, call.api.stream), call.where)
         return self.default if call.api.runs else DEFAULT
 
-    def _query(self, state: State, call: ApiCall, stream: int) -> Outcome:
+    def _query(self, state: ResourceState, call: ApiCall, stream: int) -> Outcome:
         """Is a stream, or an event, done?"""
         api = call.api
         if api.event is None:
@@ -189,7 +204,7 @@ class Calls(Expressions):
         number = self._event_number(state, call.given(state, asked))
         return Outcome(None, ("all", 0) if number is None else ("event", number))
 
-    def _event(self, state: State, call: ApiCall, stream: int) -> None:
+    def _event(self, state: ResourceState, call: ApiCall, stream: int) -> None:
         """An event is recorded in a stream, or the stream waits for it."""
         number = self._event_number(state, call.given(state, call.api.event))
         event = call.argument(call.api.event)
@@ -207,13 +222,13 @@ class Calls(Expressions):
             state.stream_waits(stream, number, self.blocking)
         self.happens(stream, call.where, "wait", f"wait for {named}", call.place, named)
 
-    def _event_number(self, state: State, value: Value | Address) -> int | None:
-        if not isinstance(value, Ref) or state.status.get(value.made) == LEFT:
+    def _event_number(self, state: ResourceState, value: Value | HostVariableAddress) -> int | None:
+        if not isinstance(value, HandleRef) or state.status.get(value.made) == LEFT:
             return None
         thing = self.things[value.made]
         return value.made if thing.kind == EVENT and not thing.several else None
 
-    def _orders(self, state: State, call: ApiCall, stream: int) -> None:
+    def _orders(self, state: ResourceState, call: ApiCall, stream: int) -> None:
         """It puts something into a stream, or the host waits in it."""
         api = call.api
         if api.does == "reset":
@@ -227,7 +242,7 @@ class Calls(Expressions):
         if not api.quiet:
             state.wait_all()
 
-    def _runs_graph(self, state: State, call: ApiCall, stream: int) -> None:
+    def _runs_graph(self, state: ResourceState, call: ApiCall, stream: int) -> None:
         """A graph runs: with what was captured anywhere before."""
         work = Work("the graph", call.place, self.stream_name(stream, call.where))
         uses = [
@@ -237,7 +252,7 @@ class Calls(Expressions):
         ]
         self._enqueue(state, stream, uses, "launch the graph", call.place, call.where)
 
-    def _waits(self, state: State, call: ApiCall, stream: int) -> None:
+    def _waits(self, state: ResourceState, call: ApiCall, stream: int) -> None:
         waits = call.api.waits
         if waits == "device":
             state.wait_all()
@@ -251,13 +266,13 @@ class Calls(Expressions):
             else:
                 state.wait_event(number)
 
-    def _works(self, state: State, call: ApiCall, stream: int) -> None:
+    def _works(self, state: ResourceState, call: ApiCall, stream: int) -> None:
         """Copies and fills."""
         api, values = call.api, call.values
-        touched: list[tuple[Ref, bool]] = []
+        touched: list[tuple[HandleRef, bool]] = []
         for at, writes in [(at, True) for at in api.writes] + [(at, False) for at in api.reads]:
             value = values[at] if at < len(values) else None
-            if isinstance(value, Ref):
+            if isinstance(value, HandleRef):
                 touched.append((value, writes))
         work = Work(f"`{call.name}`", call.place, self.stream_name(stream, call.where))
         uses = [
@@ -274,9 +289,9 @@ class Calls(Expressions):
 
     def _enqueue(
         self,
-        state: State,
+        state: ResourceState,
         stream: int,
-        uses: Sequence[Use],
+        uses: Sequence[StreamUse],
         what: str,
         place: Tokens,
         where: tree.Expr | None,
@@ -293,14 +308,14 @@ class Calls(Expressions):
                 self.evidence.used(thing, use, state, over, self.things.used, self.around, self.spelled_here)
         state.enqueue(stream, [use.number for use in uses], self.blocking)
 
-    def _makes(self, state: State, call: ApiCall, stream: int) -> Outcome:
+    def _makes(self, state: ResourceState, call: ApiCall, stream: int) -> Outcome:
         api, place = call.api, call.place
         assert api.kind is not None
         into = call.given(state, api.makes)
         captured = state.capturing and api.kind == ALLOCATION
         if api.does == "end":
             state.capturing = False
-        if not isinstance(into, Address):
+        if not isinstance(into, HostVariableAddress):
             self.leave(state, into)
             return Outcome()
         variable = into.variable
@@ -309,7 +324,7 @@ class Calls(Expressions):
         if api.kind == STREAM:
             self.blocking[thing.number] = self._is_ordered_by_default(call)
         held = state.values.get(variable.number)
-        if variable.several and isinstance(held, Ref) and held.made != thing.number:
+        if variable.several and isinstance(held, HandleRef) and held.made != thing.number:
             state.leave(held.made)  # two calls fill one array
             state.values.pop(variable.number)
         elif not variable.several:
@@ -321,7 +336,7 @@ class Calls(Expressions):
             self.evidence.borrowed.add(thing.number)
         if variable.apart:
             self.evidence.apart.add(thing.number)
-        state.values[variable.number] = Ref(thing.number)
+        state.values[variable.number] = HandleRef(thing.number)
         self.forget_facts(state, (variable.name,))
         if api.kind == EVENT:
             state.events.pop(thing.number, None)
@@ -349,10 +364,10 @@ class Calls(Expressions):
         text = self.text(flags)
         return text not in ("1", "CU_MEM_ATTACH_GLOBAL") and not text.endswith("AttachGlobal")
 
-    def _releases(self, state: State, call: ApiCall, stream: int) -> Outcome:
+    def _releases(self, state: ResourceState, call: ApiCall, stream: int) -> Outcome:
         api, place = call.api, call.place
         value, argument = call.given(state, api.releases), call.argument(api.releases)
-        if not isinstance(value, Ref) or value.made not in state.status:
+        if not isinstance(value, HandleRef) or value.made not in state.status:
             self._released_parameter(state, argument, api, place)
             if api.waits is not None:
                 state.wait_all()
@@ -376,7 +391,7 @@ class Calls(Expressions):
             state.wait_all()
         return Outcome()
 
-    def _frees(self, state: State, call: ApiCall, thing: Made, stream: int) -> None:
+    def _frees(self, state: ResourceState, call: ApiCall, thing: Made, stream: int) -> None:
         """Memory that a stream allocates is freed: in the order of a stream, or by the host."""
         by_stream = call.api.kind == ALLOCATION
         where = call.where if by_stream else None
@@ -394,7 +409,9 @@ class Calls(Expressions):
             self.spelled_here,
         )
 
-    def _released_parameter(self, state: State, argument: tree.Expr | None, api: Api, place: Tokens) -> None:
+    def _released_parameter(
+        self, state: ResourceState, argument: tree.Expr | None, api: Api, place: Tokens
+    ) -> None:
         """A handle that the function did not make is released here: it is gone from now on."""
         if not isinstance(argument, tree.Name) or api.kind is None or api.kind == ALLOCATION:
             return
@@ -406,9 +423,9 @@ class Calls(Expressions):
         self.evidence.released.setdefault(thing.number, place)
         self.releases.append(thing.number)
         state.status[thing.number] = RELEASED
-        state.values[variable.number] = Ref(thing.number)
+        state.values[variable.number] = HandleRef(thing.number)
 
-    def _launch(self, state: State, expr: tree.Launch) -> None:
+    def _launch(self, state: ResourceState, expr: tree.Launch) -> None:
         """``kernel<<<grid, block, bytes, stream>>>(...)``."""
         configured = [self.value(state, each) for each in expr.configuration]
         where = expr.configuration[3] if len(expr.configuration) > 3 else None
@@ -417,11 +434,11 @@ class Calls(Expressions):
         values = [self.value(state, each) for each in expr.arguments]
         self._runs_kernel(state, name, values, stream, where, self.frame.at(expr))
 
-    def _launched(self, state: State, call: ApiCall) -> None:
+    def _launched(self, state: ResourceState, call: ApiCall) -> None:
         """A launch by a call of the API."""
         api, values = call.api, call.values
         function = tree.uncast(call.argument(0 if api.stream is not None else 1))
-        given: list[Value | Address] = []
+        given: list[Value | HostVariableAddress] = []
         if api.stream is not None:
             value = values[api.stream] if api.stream < len(values) else None
             stream = self.stream(state, value, call.where)
@@ -438,20 +455,20 @@ class Calls(Expressions):
         kernel = function.text.rpartition("::")[2] if isinstance(function, tree.Name) else None
         self._runs_kernel(state, kernel, given, stream, call.where, call.place)
 
-    def _configured(self, state: State, configuration: Value | Address) -> int:
+    def _configured(self, state: ResourceState, configuration: Value | HostVariableAddress) -> int:
         """The stream that a configuration names."""
-        if not isinstance(configuration, Address) or not configuration.variable.configures:
+        if not isinstance(configuration, HostVariableAddress) or not configuration.variable.configures:
             return DEFAULT
         held = state.values.get(configuration.variable.number)
-        if isinstance(held, Ref):
+        if isinstance(held, HandleRef):
             return held.made
         return DEFAULT if held is None else self.default
 
     def _runs_kernel(
         self,
-        state: State,
+        state: ResourceState,
         kernel: str | None,
-        values: Sequence[Value | Address],
+        values: Sequence[Value | HostVariableAddress],
         stream: int,
         where: tree.Expr | None,
         place: Tokens,
@@ -460,13 +477,13 @@ class Calls(Expressions):
         known = None if kernel is None else self.callees.summary(kernel)
         what = f"`{kernel}`" if kernel is not None and kernel.isidentifier() else "the kernel"
         work = Work(what, place, words, kernel)
-        uses: list[Use] = []
+        uses: list[StreamUse] = []
         for at, value in enumerate(values):
-            if isinstance(value, Address):
+            if isinstance(value, HostVariableAddress):
                 self.leave(state, value)
-            if not isinstance(value, Ref) or self.things[value.made].kind not in POINTERS:
+            if not isinstance(value, HandleRef) or self.things[value.made].kind not in POINTERS:
                 continue
-            through: Parameter = UNKNOWN
+            through: PointerParameter = UNKNOWN
             if known is not None and at < len(known.through):
                 through = known.through[at]
             if self.things[value.made].kind == MANAGED and (through.apart or not through.uses):
@@ -478,7 +495,9 @@ class Calls(Expressions):
             uses += self._globals(state, kernel, known.assigns, work)
         self._enqueue(state, stream, uses, f"launch {kernel or 'a kernel'}", place, where)
 
-    def _globals(self, state: State, kernel: str, assigns: frozenset[str], work: Work) -> list[Use]:
+    def _globals(
+        self, state: ResourceState, kernel: str, assigns: frozenset[str], work: Work
+    ) -> list[StreamUse]:
         """Managed variables that a kernel names."""
         (function,) = self.callees.functions[kernel]
         return [

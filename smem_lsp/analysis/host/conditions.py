@@ -8,7 +8,7 @@ from smem_lsp.analysis.host.api import MANAGED
 from smem_lsp.analysis.host.calls import Calls
 from smem_lsp.analysis.host.frame import SUCCESS
 from smem_lsp.analysis.host.model import Tokens
-from smem_lsp.analysis.host.order import Null, Outcome, Ref, State, Value, common_to
+from smem_lsp.analysis.host.order import HandleRef, Null, Outcome, ResourceState, Value, common_to
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.host_functions import endings
 
@@ -17,12 +17,12 @@ class Conditions(Calls):
     """Parts paths by conditions that have been run."""
 
     def sides(
-        self, paths: list[State], condition: Any, head: Tokens, node: tree.Statement
-    ) -> tuple[list[State], list[State]]:
+        self, paths: list[ResourceState], condition: Any, head: Tokens, node: tree.Statement
+    ) -> tuple[list[ResourceState], list[ResourceState]]:
         """One of which nothing else is known looks as if it holds where a call has failed, and only there, if a jump
         alone follows."""
-        yes: list[State] = []
-        no: list[State] = []
+        yes: list[ResourceState] = []
+        no: list[ResourceState] = []
         fails = isinstance(node, tree.If) and self._jumps(node.then)
         base, self.frame.base = self.frame.base, head[0]
         text = " ".join(self.frame.body.tokens.texts[slice(*head)])
@@ -53,7 +53,7 @@ class Conditions(Calls):
         kinds, texts = self.frame.body.tokens.kinds, self.frame.body.tokens.texts
         return kinds[node.lo : node.lo + 1] == ["THROW"] or texts[node.lo] in ("throw", *endings())
 
-    def _assume(self, state: State, expr: Any, truth: bool, *, leaving: bool) -> bool:
+    def _assume(self, state: ResourceState, expr: Any, truth: bool, *, leaving: bool) -> bool:
         """Let a condition hold, or not; False: it cannot."""
         if isinstance(expr, tree.Declaration):
             declared = self.find(expr.declarators[0].name) if expr.declarators else None
@@ -86,7 +86,7 @@ class Conditions(Calls):
         lo, hi = self.frame.at(expr)
         return self._guess(state, " ".join(self.frame.body.tokens.texts[lo:hi]), truth)
 
-    def _guess(self, state: State, text: str, truth: bool) -> bool:
+    def _guess(self, state: ResourceState, text: str, truth: bool) -> bool:
         """Let a condition hold, or not, of which no more is known than how it was decided before."""
         decided = state.facts.get(text)
         if decided is not None:
@@ -96,7 +96,7 @@ class Conditions(Calls):
             state.facts[text] = truth
         return True
 
-    def _either(self, state: State, expr: tree.Binary, truth: bool, *, leaving: bool) -> bool:
+    def _either(self, state: ResourceState, expr: tree.Binary, truth: bool, *, leaving: bool) -> bool:
         """One of two conditions holds, or fails: which, is not known."""
         one, other = state.copy(), state.copy()
         first = self._assume(one, expr.left, truth, leaving=leaving)
@@ -121,7 +121,7 @@ class Conditions(Calls):
             return expr.text == "NULL" or expr.text.rpartition("::")[2] in SUCCESS
         return isinstance(expr, tree.Number) and expr.text in ("0", "nullptr")
 
-    def _known(self, state: State, expr: tree.Expr | None) -> Value:
+    def _known(self, state: ResourceState, expr: tree.Expr | None) -> Value:
         """What is known of the operand of a comparison. It has been run already."""
         expr = tree.uncast(expr)
         if isinstance(expr, tree.Name):
@@ -135,12 +135,12 @@ class Conditions(Calls):
             return self.outcomes.get(self.frame.at(expr))
         return None
 
-    def _is(self, state: State, value: Value, truth: bool, *, leaving: bool) -> bool:
+    def _is(self, state: ResourceState, value: Value, truth: bool, *, leaving: bool) -> bool:
         """Is a handle non-null, or an error one? False: it cannot be."""
         match value:
             case Null():
                 return not truth
-            case Ref():
+            case HandleRef():
                 return truth or self.things[value.made].kind == MANAGED
             case Outcome():
                 if not value.plain:
@@ -161,11 +161,11 @@ class Conditions(Calls):
                 return True
         return True
 
-    def _mentions(self, state: State, expr: tree.Expr, *, leaving: bool) -> None:
+    def _mentions(self, state: ResourceState, expr: tree.Expr, *, leaving: bool) -> None:
         """A condition that is worked out from errors in a way that is not seen through."""
         self._mentions_within(state, self.frame.at(expr), leaving=leaving)
 
-    def _mentions_within(self, state: State, place: Tokens, *, leaving: bool) -> None:
+    def _mentions_within(self, state: ResourceState, place: Tokens, *, leaving: bool) -> None:
         lo, hi = place
         for at, outcome in self.outcomes.items():
             if lo <= at[0] < hi:
@@ -181,7 +181,7 @@ class Conditions(Calls):
             if isinstance(value, Outcome) and path.name in " ".join(texts[lo:hi]):
                 self._doubt(state, value, leaving=leaving)
 
-    def _doubt(self, state: State, outcome: Outcome, *, leaving: bool) -> None:
+    def _doubt(self, state: ResourceState, outcome: Outcome, *, leaving: bool) -> None:
         if outcome.made is not None and leaving:
             state.leave(outcome.made)
         if outcome.waited is not None:

@@ -6,9 +6,9 @@ from collections.abc import Container, Iterable, Sequence
 
 from smem_lsp.analysis.host.api import handle_types
 from smem_lsp.analysis.host.conditions import Conditions
-from smem_lsp.analysis.host.frame import NUMBER, PLACE, VALUE, Address, Variable
+from smem_lsp.analysis.host.frame import NUMBER, PLACE, VALUE, HostVariableAddress, Variable
 from smem_lsp.analysis.host.model import Tokens
-from smem_lsp.analysis.host.order import Null, Ref, State, Value
+from smem_lsp.analysis.host.order import HandleRef, Null, ResourceState, Value
 from smem_lsp.source import record
 from smem_lsp.syntax import tree
 
@@ -123,11 +123,11 @@ class Declarations(Conditions):
         return variable
 
     def on_paths(
-        self, states: Iterable[State], expr: tree.Expr, wants: int
-    ) -> tuple[list[State], list[Value | Address]]:
+        self, states: Iterable[ResourceState], expr: tree.Expr, wants: int
+    ) -> tuple[list[ResourceState], list[Value | HostVariableAddress]]:
         """Run an expression on all of these paths: those that come out of it, and its value on each."""
-        after: list[State] = []
-        values: list[Value | Address] = []
+        after: list[ResourceState] = []
+        values: list[Value | HostVariableAddress] = []
         for state in states:
             self.dead = False
             value = self.wanted(state, expr, wants)
@@ -140,18 +140,22 @@ class Declarations(Conditions):
             self.dead = False
         return after, values
 
-    def declared(self, paths: list[State], declaration: tree.Declaration, span: Tokens) -> list[State]:
+    def declared(
+        self, paths: list[ResourceState], declaration: tree.Declaration, span: Tokens
+    ) -> list[ResourceState]:
         for declarator in declaration.declarators:
             if declarator.name:
                 paths = self._declarator(paths, declaration, declarator)
         return paths
 
-    def evaluated(self, paths: list[State], expr: tree.Expr, span: Tokens, *, condition: bool) -> list[State]:
+    def evaluated(
+        self, paths: list[ResourceState], expr: tree.Expr, span: Tokens, *, condition: bool
+    ) -> list[ResourceState]:
         return self.on_paths(paths, expr, NUMBER if condition else VALUE)[0]
 
     def _declarator(
-        self, states: list[State], declared: tree.Declaration, declarator: tree.Declarator
-    ) -> list[State]:
+        self, states: list[ResourceState], declared: tree.Declaration, declarator: tree.Declarator
+    ) -> list[ResourceState]:
         """Declare one variable on all paths."""
         initializer = declarator.initializer
         bound = _is_reference(declarator)
@@ -161,7 +165,7 @@ class Declarations(Conditions):
             for state in states:
                 self.unread(state, *self.frame.at(declared))
             initializer = None
-        values: list[Value | Address] = []
+        values: list[Value | HostVariableAddress] = []
         if initializer is not None and not isinstance(initializer, tree.Braces):
             states, values = self.on_paths(states, initializer, wants)
         variable = self._variable(declared, declarator, owned=True)
@@ -182,10 +186,12 @@ class Declarations(Conditions):
                 state.wait_all()
         return states
 
-    def _begins_with(self, state: State, variable: Variable, value: Value | Address, place: Tokens) -> None:
+    def _begins_with(
+        self, state: ResourceState, variable: Variable, value: Value | HostVariableAddress, place: Tokens
+    ) -> None:
         """A variable that has just been declared gets its first value."""
-        taken = isinstance(value, Ref) and (variable.apart or not variable.nullable)  # by an object
-        if taken or isinstance(value, Address):
+        taken = isinstance(value, HandleRef) and (variable.apart or not variable.nullable)  # by an object
+        if taken or isinstance(value, HostVariableAddress):
             self.leave(state, value)
         elif value is not None and (variable.nullable or not isinstance(value, Null)):
             self.put(state, variable, value, place)
@@ -202,12 +208,12 @@ class Declarations(Conditions):
 
     def _listed(
         self,
-        states: Sequence[State],
+        states: Sequence[ResourceState],
         variable: Variable,
         declarator: tree.Declarator,
         braces: tree.Braces,
         wants: int,
-    ) -> list[Value | Address]:
+    ) -> list[Value | HostVariableAddress]:
         """The values of ``T x{...}`` and ``T x(...)``: what a constructor takes may be a reference."""
         if (
             variable.several and "*" in declarator.pointers and declarator.dims
@@ -228,7 +234,7 @@ class Declarations(Conditions):
                         self.leave(state, self.value(state, item))
             variable.points = tuple(points)
             return []
-        values: list[Value | Address] = []
+        values: list[Value | HostVariableAddress] = []
         for state in states:
             given = [self.wanted(state, item, wants) for item in braces.items]
             if len(given) == 1 and not variable.several:
@@ -239,7 +245,9 @@ class Declarations(Conditions):
             values.append(Null() if not given and not variable.several else None)
         return values
 
-    def _refers(self, states: Sequence[State], variable: Variable, initializer: tree.Expr | None) -> None:
+    def _refers(
+        self, states: Sequence[ResourceState], variable: Variable, initializer: tree.Expr | None
+    ) -> None:
         """``auto& s = streams[i]``"""
         inner = initializer
         if isinstance(inner, tree.Braces) and len(inner.items) == 1:

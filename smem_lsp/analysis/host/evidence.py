@@ -12,18 +12,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from smem_lsp.analysis.host.model import (
-    Exit,
+    HandleExit,
     HostFacts,
+    HostTouch,
     Leak,
     Made,
     Misorder,
     Statement,
+    StreamUse,
     Token,
     Tokens,
-    Touch,
-    Use,
 )
-from smem_lsp.analysis.host.order import LIVE, RELEASED, State
+from smem_lsp.analysis.host.order import LIVE, RELEASED, ResourceState
 
 
 class _Tally:
@@ -58,8 +58,8 @@ class Evidence:
         self.muted = False
         self._unheld: set[tuple[int, Tokens]] = set()
         self._holders: dict[tuple[int, Tokens], int] = {}
-        self._exits: dict[tuple[int, Exit], _Tally] = {}
-        self._touches: dict[tuple[int, Tokens, int], tuple[Touch, _Tally]] = {}
+        self._exits: dict[tuple[int, HandleExit], _Tally] = {}
+        self._touches: dict[tuple[int, Tokens, int], tuple[HostTouch, _Tally]] = {}
         self._misorders: dict[tuple[int, str, Tokens, Tokens], tuple[Misorder, _Tally]] = {}
         self._tokens: dict[str, dict[Token, None]] = {}
 
@@ -70,7 +70,7 @@ class Evidence:
     ) -> None:
         """A handle goes out of reach, and with it the variable that held it."""
         if not self.muted:
-            tally = self._exits.setdefault((thing.number, Exit(how, place, alone)), _Tally())
+            tally = self._exits.setdefault((thing.number, HandleExit(how, place, alone)), _Tally())
             tally.count(live, doubtful=doubtful)
             self._holders[thing.number, place] = variable
 
@@ -87,9 +87,9 @@ class Evidence:
         thing: Made,
         place: Tokens,
         writes: bool,
-        state: State,
-        used: Sequence[Use],
-        handle: Callable[[State, Use], str | None],
+        state: ResourceState,
+        used: Sequence[StreamUse],
+        handle: Callable[[ResourceState, StreamUse], str | None],
         statement: Statement,
     ) -> None:
         """The host accesses managed memory."""
@@ -99,7 +99,7 @@ class Evidence:
             use = used[number]
             if use.made != thing.number or use.part or not (writes or use.writes):
                 continue
-            found = Touch(thing, place, writes, use, handle(state, use), statement)
+            found = HostTouch(thing, place, writes, use, handle(state, use), statement)
             key = thing.number, place, number
             first, tally = self._touches.get(key) or (found, _Tally())
             tally.count(number not in state.done, doubtful=number in state.unsure)
@@ -108,12 +108,12 @@ class Evidence:
     def used(
         self,
         thing: Made,
-        use: Use,
-        state: State,
+        use: StreamUse,
+        state: ResourceState,
         over: frozenset[int],
-        used: Sequence[Use],
+        used: Sequence[StreamUse],
         statement: Statement,
-        handle: Callable[[State, Use], str | None],
+        handle: Callable[[ResourceState, StreamUse], str | None],
     ) -> None:
         """Work in a stream uses memory that a stream allocates."""
         gone = state.status.get(thing.number) == RELEASED
@@ -142,13 +142,13 @@ class Evidence:
         place: Tokens,
         what: str,
         stream: str,
-        state: State,
+        state: ResourceState,
         over: frozenset[int],
-        used: Sequence[Use],
+        used: Sequence[StreamUse],
         statement: Statement,
         argument: Tokens | None,
         by_stream: bool,
-        handle: Callable[[State, Use], str | None],
+        handle: Callable[[ResourceState, StreamUse], str | None],
     ) -> None:
         """Memory that a stream allocates is freed."""
         status = state.status.get(thing.number)
@@ -183,7 +183,7 @@ class Evidence:
                 )
                 self._note(found, number not in over, doubtful=doubted or number in state.unsure)
 
-    def gone(self, thing: Made, place: Tokens, state: State, statement: Statement) -> None:
+    def gone(self, thing: Made, place: Tokens, state: ResourceState, statement: Statement) -> None:
         """A handle is used that may have been destroyed."""
         gone = state.status[thing.number] == RELEASED
         self._gone(thing, place, gone, "", "", statement, doubtful=thing.number in state.doubted)
@@ -225,7 +225,7 @@ class Evidence:
         )
 
     def _leaks(self, things: Sequence[Made]) -> list[Leak]:
-        found: dict[int, list[Exit]] = {}
+        found: dict[int, list[HandleExit]] = {}
         ends = [(number, tally) for (number, each), tally in self._exits.items() if each.how != "again"]
         kept = {number for number, tally in ends if tally.right} | self.released.keys()
         for (number, each), tally in self._exits.items():
@@ -237,9 +237,9 @@ class Evidence:
             for number, exits in sorted(found.items())
         ]
 
-    def _raced(self) -> list[Touch]:
+    def _raced(self) -> list[HostTouch]:
         """The first access for each use and thing, in the order of the text."""
-        first: dict[tuple[int, int], Touch] = {}
+        first: dict[tuple[int, int], HostTouch] = {}
         for touch, tally in sorted(self._touches.values(), key=lambda each: each[0].place):
             if tally.always:
                 first.setdefault((touch.made.number, 0), touch)

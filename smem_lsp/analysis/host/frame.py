@@ -7,17 +7,17 @@ from collections.abc import Collection
 from smem_lsp.analysis.host.api import ALLOCATION, MANAGED, STREAM
 from smem_lsp.analysis.host.callees import Callees
 from smem_lsp.analysis.host.evidence import Evidence
-from smem_lsp.analysis.host.model import Statement, Token, Tokens, Use
+from smem_lsp.analysis.host.model import Statement, StreamUse, Token, Tokens
 from smem_lsp.analysis.host.order import (
     DEFAULT,
     LEFT,
     LIVE,
     PER_THREAD,
     Common,
+    HandleRef,
     Null,
     Outcome,
-    Ref,
-    State,
+    ResourceState,
     Value,
 )
 from smem_lsp.analysis.host.things import Things
@@ -58,13 +58,13 @@ class Variable:
 
 
 @dataclass(eq=False, slots=True)
-class Address:
+class HostVariableAddress:
     """``&x`` of a variable."""
 
     variable: Variable
 
 
-class Resources(Interpreter[State, Variable]):
+class Resources(Interpreter[ResourceState, Variable]):
     """What is known of a function on all paths. ``around``: the statement around the chunk that is run."""
 
     def __init__(self, function: Function, callees: Callees, *, per_thread: bool) -> None:
@@ -83,7 +83,7 @@ class Resources(Interpreter[State, Variable]):
         self.evidence = Evidence()
         self.outcomes: dict[tuple[int, int], Outcome] = {}  # of the calls of the chunk that is run
         self._word_sets: dict[str, frozenset[str]] = {}
-        self.forks: list[State] = []
+        self.forks: list[ResourceState] = []
         self.common: Common | None = None  # to all paths on which the chunk is run, if there are several
         self.wants = VALUE  # of the expression that is run next
         self.guessed = False  # a condition was decided of which nothing is known
@@ -91,7 +91,7 @@ class Resources(Interpreter[State, Variable]):
         self.dead = False
 
     def declare(self, name: str, at: Tokens) -> Variable:
-        """The variable that is declared at these tokens: in each turn of a loop the same."""
+        """The variable that is declared at these tokens: in each iteration of a loop the same."""
         variable = self.variables.get(at)
         if variable is None:
             variable = self.variables[at] = Variable(len(self.variables), name)
@@ -108,15 +108,15 @@ class Resources(Interpreter[State, Variable]):
         texts = self.frame.body.tokens.texts[slice(*self.frame.at(expr))]
         return "".join(texts) if len(texts) < 8 else "…"
 
-    def leave(self, state: State, value: Value | Address) -> None:
+    def leave(self, state: ResourceState, value: Value | HostVariableAddress) -> None:
         """A value goes where it is not followed."""
-        if isinstance(value, Ref):
+        if isinstance(value, HandleRef):
             state.leave(value.made)
-        elif isinstance(value, Address):
+        elif isinstance(value, HostVariableAddress):
             variable = value.variable
             variable.shared = True
             held = state.values.get(variable.number)
-            if isinstance(held, Ref):
+            if isinstance(held, HandleRef):
                 state.leave(held.made)
             if not variable.several:  # an array goes on to be the one that has been handed over
                 state.values.pop(variable.number, None)
@@ -131,28 +131,28 @@ class Resources(Interpreter[State, Variable]):
             variable = self.paths[text] = Variable(-2 - len(self.paths), text)
         return variable
 
-    def put(self, state: State, variable: Variable, value: Value, place: Tokens) -> None:
+    def put(self, state: ResourceState, variable: Variable, value: Value, place: Tokens) -> None:
         """A variable gets another value: what it alone held is lost."""
         before = state.values.get(variable.number)
-        if isinstance(before, Ref) and not variable.several and before != value:
+        if isinstance(before, HandleRef) and not variable.several and before != value:
             self.lost(state, variable, "again", place)
         if value is None:
             state.values.pop(variable.number, None)
         else:
             state.values[variable.number] = value
 
-    def lost(self, state: State, variable: Variable, how: str, place: Tokens) -> None:
+    def lost(self, state: ResourceState, variable: Variable, how: str, place: Tokens) -> None:
         """What the variable holds is out of reach, unless another one holds it, too."""
         held = state.values.pop(variable.number, None)
-        if not isinstance(held, Ref) or held.made not in state.status:
+        if not isinstance(held, HandleRef) or held.made not in state.status:
             if variable.owns:
                 self.evidence.unheld(variable.number, place)
             return
-        if any(isinstance(each, Ref) and each.made == held.made for each in state.values.values()):
+        if any(isinstance(each, HandleRef) and each.made == held.made for each in state.values.values()):
             return
         thing = self.things[held.made]
         if how == "again" and self.frame.conditions:
-            state.leave(held.made)  # it may be that only one turn of a loop gets here
+            state.leave(held.made)  # it may be that only one iteration of a loop gets here
         if thing.kind != MANAGED:
             self.evidence.lost(
                 thing,
@@ -168,7 +168,7 @@ class Resources(Interpreter[State, Variable]):
                 state.before[DEFAULT] = state.ordered(DEFAULT, self.blocking)
             del state.status[held.made]
 
-    def forget_facts(self, state: State, names: Collection[str]) -> None:
+    def forget_facts(self, state: ResourceState, names: Collection[str]) -> None:
         """Conditions that name one of these are open again."""
         for text in [text for text in state.facts if not self._words(text).isdisjoint(names)]:
             del state.facts[text]
@@ -179,9 +179,9 @@ class Resources(Interpreter[State, Variable]):
             found = self._word_sets[text] = frozenset(text.split(" "))
         return found
 
-    def stream(self, state: State, value: Value | Address, expr: tree.Expr | None) -> int:
+    def stream(self, state: ResourceState, value: Value | HostVariableAddress, expr: tree.Expr | None) -> int:
         """The stream that an expression means."""
-        if isinstance(value, Ref) and self.things[value.made].kind == STREAM:
+        if isinstance(value, HandleRef) and self.things[value.made].kind == STREAM:
             self.use_handle(state, value, expr)
             return value.made if state.status.get(value.made) != LEFT else DEFAULT
         if expr is None or isinstance(value, Null):
@@ -215,14 +215,16 @@ class Resources(Interpreter[State, Variable]):
             name = self.things[stream].name
         self.evidence.happens(name, Token(kind, what, place, event))
 
-    def use_handle(self, state: State, value: Value | Address, expr: tree.Expr | None) -> None:
+    def use_handle(
+        self, state: ResourceState, value: Value | HostVariableAddress, expr: tree.Expr | None
+    ) -> None:
         """A handle is given to the API: it must not have been destroyed."""
-        if isinstance(value, Ref) and expr is not None:
+        if isinstance(value, HandleRef) and expr is not None:
             thing = self.things[value.made]
             if thing.kind not in POINTERS and not thing.several and value.made in state.status:
                 self.evidence.gone(thing, self.frame.at(expr), state, self.around)
 
-    def touch(self, state: State, value: Ref, expr: tree.Expr, *, writes: bool) -> None:
+    def touch(self, state: ResourceState, value: HandleRef, expr: tree.Expr, *, writes: bool) -> None:
         """The host accesses memory. Of several allocations it is not known which."""
         thing = self.things[value.made]
         followed = thing.kind == MANAGED and state.status.get(value.made) == LIVE and not thing.several
@@ -232,19 +234,19 @@ class Resources(Interpreter[State, Variable]):
             thing, self.frame.at(expr), writes, state, self.things.used, self.spelled_here, self.around
         )
 
-    def global_variable(self, state: State, name: str) -> int:
+    def global_variable(self, state: ResourceState, name: str) -> int:
         """The variable ``name`` in managed memory, at namespace scope."""
         thing = self.things.managed(name)
         state.status.setdefault(thing.number, LIVE)
         return thing.number
 
-    def spelled_here(self, state: State, use: Use) -> str | None:
+    def spelled_here(self, state: ResourceState, use: StreamUse) -> str | None:
         """How the stream of a use can be written where the walk is: one that is there on all paths."""
         name = use.stream.strip("`")
         variable = self.find(name) if name.isidentifier() and use.stream != name else None
         if variable is None or not variable.owns:
             return None if variable is None else name
         held = state.values.get(variable.number)
-        if not isinstance(held, Ref) or state.status.get(held.made) != LIVE:
+        if not isinstance(held, HandleRef) or state.status.get(held.made) != LIVE:
             return None
         return name if self.common is None or held.made in self.common.made else None

@@ -22,7 +22,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class StreamUse:
     """Work in a stream that touches memory. ``what``: in words; ``place``: the call or launch. ``writes``: None where
     it may; ``part``: only from some byte on."""
 
@@ -37,7 +37,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Exit:
+class HandleExit:
     """Where a handle is lost. ``how``: "return", "end" of its scope, "again": another one is put in its place.
     ``alone``: it is a statement among those of a block; ``sure``: all paths that get there have the handle."""
 
@@ -52,7 +52,7 @@ class Leak:
     """``released``: somewhere else in the function it is; ``exits``: where it is not, in order."""
 
     made: Made
-    exits: tuple[Exit, ...]
+    exits: tuple[HandleExit, ...]
     released: bool
 
 
@@ -65,14 +65,14 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class HostTouch:
     """The host touches managed memory that work in a stream may use at that time. ``handle``: how the stream is
     written, None where it is the default stream or has no name there."""
 
     made: Made
     place: Tokens
     writes: bool
-    use: Use
+    use: StreamUse
     handle: str | None
     statement: Statement
 
@@ -114,7 +114,7 @@ class HostFacts:
     that of a variable, of an array with ``[]``, or of none for the default stream."""
 
     leaks: tuple[Leak, ...] = ()
-    touches: tuple[Touch, ...] = ()
+    touches: tuple[HostTouch, ...] = ()
     misorders: tuple[Misorder, ...] = ()
     streams: tuple[tuple[str, tuple[Token, ...]], ...] = ()
 

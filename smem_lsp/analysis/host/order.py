@@ -1,8 +1,8 @@
 """One path through a host function: what has been made, what runs, and what is ordered before what.
 
 Happens-before is kept as sets: for the host, for each stream and for each recorded event, the uses of memory that are
-over before the next thing that the host, or the stream, does. Work of the same place replaces its earlier turn, so the
-states of a loop are finitely many.
+over before the next thing that the host, or the stream, does. Work of the same place replaces its earlier iteration, so
+the states of a loop are finitely many.
 
 Where an order is not known it is taken to be there: what is found then holds whichever way it is. All streams that the
 function does not make are one stream, ``DEFAULT``, which is ordered both ways with every blocking stream, as the legacy
@@ -24,7 +24,7 @@ _NONE: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Ref:
+class HandleRef:
     """A handle or pointer of the thing with this number. ``exact``: not some way into it."""
 
     made: int
@@ -46,7 +46,7 @@ class Null:
     """A handle that is null; an error that is none."""
 
 
-Value = Ref | Outcome | Null | None
+Value = HandleRef | Outcome | Null | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Common:
     running: frozenset[int]
 
 
-class State:
+class ResourceState:
     """One path. ``values``: of variables; ``status``: of what has been made; ``done``: uses that are over for the host;
     ``before``: those that are over before what is put into a stream next; ``events``: those that a recorded event
     stands for, None where it is not known; ``facts``: conditions that have been decided, by their text; ``doubted``,
@@ -90,12 +90,12 @@ class State:
         self.doubted: frozenset[int] = _NONE
         self.unsure: frozenset[int] = _NONE
 
-    def copy(self) -> State:
-        other = State()
+    def copy(self) -> ResourceState:
+        other = ResourceState()
         other.become(self)
         return other
 
-    def become(self, other: State) -> None:
+    def become(self, other: ResourceState) -> None:
         """Be as another path is."""
         self.values = other.values.copy()
         self.status = other.status.copy()
@@ -122,7 +122,7 @@ class State:
             self.unsure - self.done,
         )
 
-    def agree(self, other: State) -> None:
+    def agree(self, other: ResourceState) -> None:
         """Keep the conditions that another path has decided alike."""
         if self.facts != other.facts:
             facts = other.facts
@@ -188,7 +188,7 @@ class State:
         """A thing is out of reach: it is not followed any longer."""
         self.status.pop(made, None)
         for variable, value in list(self.values.items()):
-            if isinstance(value, Ref) and value.made == made:
+            if isinstance(value, HandleRef) and value.made == made:
                 del self.values[variable]
             elif isinstance(value, Outcome) and value.made == made:
                 self.values[variable] = Outcome(None, value.waited, value.plain)
@@ -202,7 +202,7 @@ class State:
                 self.events[made] = None
 
 
-def common_to(states: Sequence[State]) -> Common | None:
+def common_to(states: Sequence[ResourceState]) -> Common | None:
     """What all of these paths have in common; None: there are not several."""
     if len(states) < 2:
         return None
@@ -212,13 +212,13 @@ def common_to(states: Sequence[State]) -> Common | None:
     )
 
 
-def distinct(states: Iterable[State]) -> list[State]:
+def distinct(states: Iterable[ResourceState]) -> list[ResourceState]:
     """The states that differ. Those that differ in decided conditions alone are one: where one of these is asked for
-    again, ``State.chosen`` doubts what depends on it."""
+    again, ``ResourceState.chosen`` doubts what depends on it."""
     states = list(states)
     if len(states) < 2:
         return states
-    found: dict[tuple[object, ...], State] = {}
+    found: dict[tuple[object, ...], ResourceState] = {}
     for state in states:
         found.setdefault(state.key, state).agree(state)
     return list(found.values())

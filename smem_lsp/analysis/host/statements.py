@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from smem_lsp.analysis.host.declarations import QUIET_WORDS, Declarations
-from smem_lsp.analysis.host.frame import PLACE, VALUE, Address
+from smem_lsp.analysis.host.frame import PLACE, VALUE, HostVariableAddress
 from smem_lsp.analysis.host.model import Statement, Tokens
-from smem_lsp.analysis.host.order import Ref, State, common_to, distinct
+from smem_lsp.analysis.host.order import HandleRef, ResourceState, common_to, distinct
 from smem_lsp.interpret.frame import TooMuch
-from smem_lsp.interpret.interpreter import Loop
+from smem_lsp.interpret.interpreter import LoopStatement
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 
@@ -33,17 +33,17 @@ class Statements(Declarations):
                 if declarator.name:
                     self._variable(declared, declarator, owned=False)
         end = len(self.frame.body.tokens.kinds)
-        self.block([State()], self.frame.body.statements, (end, end + 1))
+        self.block([ResourceState()], self.frame.body.statements, (end, end + 1))
         if self.frame.jumps:
             raise TooMuch
 
-    def joined(self, paths: Iterable[State]) -> list[State]:
+    def joined(self, paths: Iterable[ResourceState]) -> list[ResourceState]:
         found = distinct(paths)
         if len(found) > _MOST_STATES:
             raise TooMuch
         return found
 
-    def either(self, paths: Iterable[State]) -> list[State]:
+    def either(self, paths: Iterable[ResourceState]) -> list[ResourceState]:
         copies = [state.copy() for state in paths]
         common = common_to(copies)
         if common is not None:
@@ -57,17 +57,17 @@ class Statements(Declarations):
 
     # ---- scopes and jumps ----------------------------------------------------------------------------------------
 
-    def close_scope(self, paths: Sequence[State], place: Tokens) -> None:
+    def close_scope(self, paths: Sequence[ResourceState], place: Tokens) -> None:
         """The variables of the scope are gone."""
         self.around = Statement(place, True)
         self._gone(paths, -1, "end", place, ends=True)
         super().close_scope(paths, place)
 
-    def leave_scopes(self, paths: Sequence[State], depth: int, place: Tokens) -> None:
+    def leave_scopes(self, paths: Sequence[ResourceState], depth: int, place: Tokens) -> None:
         self._gone(paths, depth, "end", place)
 
     def _gone(
-        self, states: Sequence[State], depth: int, how: str, place: Tokens, *, ends: bool = False
+        self, states: Sequence[ResourceState], depth: int, how: str, place: Tokens, *, ends: bool = False
     ) -> None:
         """The variables of all scopes but the outer ``depth`` are gone. ``ends``: their destructors run."""
         for variable in [each for scope in self.frame.blocks[depth:] for each in scope.values() if each]:
@@ -76,7 +76,7 @@ class Statements(Declarations):
                 if ends and variable.ends:
                     state.wait_all()
 
-    def returned(self, paths: list[State], node: tree.JumpStatement) -> None:
+    def returned(self, paths: list[ResourceState], node: tree.JumpStatement) -> None:
         statement = self.around
         if node.chunk is not None and self.relevant(*node.chunk):
             parsed = self.given_back(node)
@@ -98,13 +98,13 @@ class Statements(Declarations):
     def begins(self, node: tree.Statement, *, alone: bool) -> None:
         self.around = Statement((node.lo, node.hi), alone)
 
-    def _statement(self, paths: list[State], node: tree.Statement) -> list[State]:
+    def _statement(self, paths: list[ResourceState], node: tree.Statement) -> list[ResourceState]:
         branches = isinstance(node, tree.If | tree.For | tree.While | tree.DoWhile | tree.Switch)
         if not branches or self._matters(node):
             return super()._statement(paths, node)
         return self._passed_over(paths, node.lo, node.hi)
 
-    def _passed_over(self, paths: list[State], lo: int, hi: int) -> list[State]:
+    def _passed_over(self, paths: list[ResourceState], lo: int, hi: int) -> list[ResourceState]:
         """Behind tokens that do nothing that is followed."""
         if self.waits_perhaps(lo, hi):
             for state in paths:
@@ -119,11 +119,11 @@ class Statements(Declarations):
             return True
         return isinstance(node, tree.If) and ("BREAK" in kinds or "CONTINUE" in kinds)
 
-    def unparsed(self, paths: list[State], lo: int, hi: int) -> None:
+    def unparsed(self, paths: list[ResourceState], lo: int, hi: int) -> None:
         if self.relevant(lo, hi):
             raise TooMuch
 
-    def chunk(self, paths: list[State], start: str, span: Tokens) -> tuple[Any, list[State]]:
+    def chunk(self, paths: list[ResourceState], start: str, span: Tokens) -> tuple[Any, list[ResourceState]]:
         if not (self._declares(*span) if start == "declaration" else self.relevant(*span)):
             return None, self._passed_over(paths, *span)
         parsed, paths = super().chunk(paths, start, span)
@@ -132,8 +132,8 @@ class Statements(Declarations):
         return parsed, paths
 
     def parsed(
-        self, paths: list[State], parsed: Any, span: Tokens, *, condition: bool = False
-    ) -> list[State]:
+        self, paths: list[ResourceState], parsed: Any, span: Tokens, *, condition: bool = False
+    ) -> list[ResourceState]:
         self.outcomes.clear()
         self.common = common_to(paths)
         paths = super().parsed(paths, parsed, span, condition=condition)
@@ -150,7 +150,7 @@ class Statements(Declarations):
             for i, kind, text in zip(range(lo, hi), kinds[lo:hi], texts[lo:hi])
         )
 
-    def _changed(self, states: Sequence[State], lo: int, hi: int) -> None:
+    def _changed(self, states: Sequence[ResourceState], lo: int, hi: int) -> None:
         """Conditions on what these tokens may change are open again."""
         deciding = [state for state in states if state.facts]
         if deciding:
@@ -160,7 +160,7 @@ class Statements(Declarations):
             for state in deciding if names else ():
                 self.forget_facts(state, names)
 
-    def subject(self, paths: list[State], node: tree.Switch) -> tuple[Any, list[State]]:
+    def subject(self, paths: list[ResourceState], node: tree.Switch) -> tuple[Any, list[ResourceState]]:
         """Which error leads where is not looked at."""
         parsed, paths = super().subject(paths, node)
         for state in paths if parsed is not None else ():
@@ -168,11 +168,13 @@ class Statements(Declarations):
         return parsed, paths
 
     def selected(
-        self, paths: list[State], subject: Any, node: tree.Switch, label: tree.CaseLabel | None
-    ) -> list[State]:
+        self, paths: list[ResourceState], subject: Any, node: tree.Switch, label: tree.CaseLabel | None
+    ) -> list[ResourceState]:
         return self.either(paths)
 
-    def handled(self, paths: list[State], node: tree.Try, handler: tree.Statement) -> list[State]:
+    def handled(
+        self, paths: list[ResourceState], node: tree.Try, handler: tree.Statement
+    ) -> list[ResourceState]:
         """What happens in a handler is not known: nothing is said of it, and no path comes out of it."""
         muted, self.evidence.muted = self.evidence.muted, True
         for state in paths:
@@ -183,7 +185,7 @@ class Statements(Declarations):
 
     # ---- loops ---------------------------------------------------------------------------------------------------
 
-    def turns(self, paths: list[State], loop: Loop) -> list[State]:
+    def iterations(self, paths: list[ResourceState], loop: LoopStatement) -> list[ResourceState]:
         base, self.frame.base = self.frame.base, loop.head[0]
         count = 0
         if isinstance(loop.parsed, tree.ForHead):
@@ -195,7 +197,7 @@ class Statements(Declarations):
         if count == 1:
             return self.once(paths, loop)
         conditions, self.frame.conditions = self.frame.conditions, []
-        after = self._all_turns(paths, loop, once=loop.once or count > 1)
+        after = self._all_iterations(paths, loop, once=loop.once or count > 1)
         self.frame.conditions = conditions
         return after
 
@@ -204,7 +206,7 @@ class Statements(Declarations):
         array = self.find(head.range.text) if isinstance(head.range, tree.Name) else None
         return 2 if array is not None and array.filled else 0
 
-    def _each(self, states: list[State], head: tree.RangeFor) -> None:
+    def _each(self, states: list[ResourceState], head: tree.RangeFor) -> None:
         """The variable of ``for (auto& s : streams)``."""
         values = [self.value(state, head.range) for state in states]
         for declarator in head.declaration.declarators:
@@ -214,18 +216,20 @@ class Statements(Declarations):
             if any(each in ("&", "&&") for each in declarator.pointers):
                 self._refers(states, variable, head.range)
                 continue
-            variable.shared = True  # another one in each turn
+            variable.shared = True  # another one in each iteration
             for state, value in zip(states, values):
-                if isinstance(value, Address) and value.variable.several:
+                if isinstance(value, HostVariableAddress) and value.variable.several:
                     value = state.values.get(value.variable.number)
-                if isinstance(value, Ref):
+                if isinstance(value, HandleRef):
                     state.values[variable.number] = value
 
-    def _all_turns(self, states: list[State], loop: Loop, *, once: bool) -> list[State]:
-        """Any number of turns of a loop, until no turn shows anything new. ``once``: at least one. The body is run on
-        all paths that a turn may begin with: a choice in it is one among all of them."""
-        after: list[State] = []
-        turns: dict[tuple[object, ...], State] = {}
+    def _all_iterations(
+        self, states: list[ResourceState], loop: LoopStatement, *, once: bool
+    ) -> list[ResourceState]:
+        """Any number of iterations of a loop, until no iteration shows anything new. ``once``: at least one. The body
+        is run on all paths that an iteration may begin with: a choice in it is one among all of them."""
+        after: list[ResourceState] = []
+        iterations: dict[tuple[object, ...], ResourceState] = {}
         asked = [] if once else states
         entered = states if once else []
         for _ in range(_MOST_TURNS):
@@ -234,21 +238,21 @@ class Statements(Declarations):
                 yes, left = self.goes_on(asked, loop)
                 entered = [*entered, *yes]
                 after += left
-            new = [state for state in self.joined(entered) if _is_new(state, turns.get(state.key))]
+            new = [state for state in self.joined(entered) if _is_new(state, iterations.get(state.key))]
             if not new:
                 return self.joined(after)
-            turns |= {state.key: state for state in new}
-            if len(turns) > _MOST_STATES:
+            iterations |= {state.key: state for state in new}
+            if len(iterations) > _MOST_STATES:
                 raise TooMuch
-            asked, left = self.turn([state.copy() for state in turns.values()], loop)
+            asked, left = self.iteration([state.copy() for state in iterations.values()], loop)
             after += left
             entered = []
         raise TooMuch
 
 
-def _is_new(state: State, seen: State | None) -> bool:
-    """Does a turn that begins like this show anything that the turn before, which began alike, did not? It is to begin
-    with the conditions that hold in both."""
+def _is_new(state: ResourceState, seen: ResourceState | None) -> bool:
+    """Does an iteration that begins like this show anything that the iteration before, which began alike, did not? It
+    is to begin with the conditions that hold in both."""
     if seen is None:
         return True
     state.agree(seen)
@@ -256,7 +260,7 @@ def _is_new(state: State, seen: State | None) -> bool:
 
 
 def _counted(head: tree.ForHead) -> int:
-    """How many turns ``for (int i = 0; i < 2; ++i)`` has; 0: that is not known."""
+    """How many iterations ``for (int i = 0; i < 2; ++i)`` has; 0: that is not known."""
     if not isinstance(head.init, tree.Declaration) or not isinstance(head.condition, tree.Binary):
         return 0
     left, right = head.condition.left, head.condition.right

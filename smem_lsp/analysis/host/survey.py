@@ -23,7 +23,7 @@ FACTS = Query[tuple[object, ...], HostFacts](
 )
 
 
-class HostCode:
+class HostResources:
     """The host functions of a unit. Nothing is read before it is asked for."""
 
     def __init__(self, unit: TranslationUnit, dialect: Dialect, *, per_thread: bool = False) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smem_lsp.analysis.host.api import MANAGED
-from smem_lsp.analysis.host.model import Made, Tokens, Use
+from smem_lsp.analysis.host.model import Made, StreamUse, Tokens
 from smem_lsp.source.record import dataclass
 
 
@@ -24,9 +24,9 @@ class Things:
 
     def __init__(self) -> None:
         self.all: list[Made] = []
-        self.used: list[Use] = []
+        self.used: list[StreamUse] = []
         self._made: dict[tuple[int, str], Made] = {}
-        self._uses: dict[tuple[int, int, str], Use] = {}
+        self._uses: dict[tuple[int, int, str], StreamUse] = {}
 
     def __getitem__(self, number: int) -> Made:
         return self.all[number]
@@ -46,13 +46,13 @@ class Things:
             self.all.append(new)
         return found
 
-    def use(self, made: int, work: Work, *, writes: bool | None, part: bool = False) -> Use:
+    def use(self, made: int, work: Work, *, writes: bool | None, part: bool = False) -> StreamUse:
         """That this work touches a thing."""
         key = made, work.place[0], work.what
         found = self._uses.get(key)
         if found is None:
             number = len(self.used)
-            found = Use(number, made, work.what, work.place, work.stream, writes, part, work.kernel)
+            found = StreamUse(number, made, work.what, work.place, work.stream, writes, part, work.kernel)
             self._uses[key] = found
             self.used.append(found)
         return found

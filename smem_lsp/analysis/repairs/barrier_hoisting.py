@@ -11,7 +11,18 @@ from dataclasses import replace
 
 from smem_lsp.analysis.decision.mispaired import Mispaired
 from smem_lsp.analysis.repairs.insertion_points import is_own_text
-from smem_lsp.ir.nodes import Assign, Barrier, Branch, Kernel, Node, Place, Seq, bodies, changed, walk
+from smem_lsp.ir.nodes import (
+    Assignment,
+    Barrier,
+    BarrierSite,
+    Branch,
+    Kernel,
+    Node,
+    Seq,
+    bodies,
+    changed,
+    walk,
+)
 from smem_lsp.source.record import dataclass
 
 
@@ -31,7 +42,7 @@ def possible_hoists(kernel: Kernel, found: Sequence[Mispaired]) -> Iterator[tupl
             yield Hoist(each.barrier.point, place.point), _moved(kernel, each.barrier, place)
 
 
-def _place(kernel: Kernel, found: Mispaired) -> Place | None:
+def _place(kernel: Kernel, found: Mispaired) -> BarrierSite | None:
     """Where the barrier may stand instead: in front of the branch if it is the first statement of its arm, behind the
     branch if it is the last one. None: it is neither, or has no such place in the kernel's own text."""
     branch = found.decision
@@ -42,10 +53,10 @@ def _place(kernel: Kernel, found: Mispaired) -> Place | None:
     arm = next((seq for seq in (branch.then, branch.otherwise) if any(n is found.barrier for n in seq)), None)
     if around is None or arm is None:
         return None
-    nodes = [node for node in arm if not isinstance(node, Place)]
+    nodes = [node for node in arm if not isinstance(node, BarrierSite)]
     at = next(i for i, node in enumerate(around) if node is branch)
     if nodes[-1] is found.barrier:
-        place = next((node for node in around.items[at + 1 :] if isinstance(node, Place)), None)
+        place = next((node for node in around.items[at + 1 :] if isinstance(node, BarrierSite)), None)
     elif nodes[0] is found.barrier:
         place = _last_place(around.items[:at])
     else:
@@ -58,13 +69,13 @@ def _holds_others(branch: Branch, barrier: Barrier) -> bool:
     return any(isinstance(node, Barrier) and node is not barrier for node in walk(Seq((branch,))))
 
 
-def _last_place(nodes: Sequence[Node]) -> Place | None:
+def _last_place(nodes: Sequence[Node]) -> BarrierSite | None:
     """The place at the end of ``nodes``, assignments left out."""
-    ahead = [node for node in nodes if not isinstance(node, Assign)]
-    return ahead[-1] if ahead and isinstance(ahead[-1], Place) else None
+    ahead = [node for node in nodes if not isinstance(node, Assignment)]
+    return ahead[-1] if ahead and isinstance(ahead[-1], BarrierSite) else None
 
 
-def _moved(kernel: Kernel, barrier: Barrier, to: Place) -> Kernel:
+def _moved(kernel: Kernel, barrier: Barrier, to: BarrierSite) -> Kernel:
     def moved(node: Node) -> tuple[Node, ...]:
         if node is to:
             return (replace(barrier, point=to.point, line=to.line),)

@@ -16,7 +16,7 @@ from smem_lsp.source.record import dataclass
 _TRIES = 3  # of each kind
 
 
-class Judge(Protocol):
+class WaitChecker(Protocol):
     """Judges the kernel with something added. ``asked``: only whether these pairs of accesses still race."""
 
     def __call__(self, *, added: Added, asked: frozenset[Pair] | None = None) -> Hazards: ...
@@ -49,7 +49,7 @@ class MissingCopyWait:
 
 
 def missing_copy_waits(
-    kernel: Kernel, races: Sequence[Race], points: Sequence[InsertionPoint], judge: Judge
+    kernel: Kernel, races: Sequence[Race], points: Sequence[InsertionPoint], judge: WaitChecker
 ) -> Iterator[MissingCopyWait]:
     """``races`` in as few groups as there are changes that end them; of those that nothing ends, one for each read.
     ``points``: where all threads of the block come to."""
@@ -66,7 +66,7 @@ def missing_copy_waits(
 
 
 def _repair(
-    kernel: Kernel, races: Sequence[Race], points: Sequence[InsertionPoint], judge: Judge
+    kernel: Kernel, races: Sequence[Race], points: Sequence[InsertionPoint], judge: WaitChecker
 ) -> MissingCopyWait | None:
     """The least change that ends all these races."""
     pairs = pairs_of(races)

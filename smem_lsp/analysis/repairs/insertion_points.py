@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from smem_lsp.analysis.hazards.model import Race
-from smem_lsp.ir.nodes import Assign, GlobalAccess, Kernel, Loop, Node, Place, Seq, bodies, walk
+from smem_lsp.ir.nodes import Assignment, BarrierSite, GlobalAccess, Kernel, Loop, Node, Seq, bodies, walk
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 
@@ -15,7 +15,7 @@ class InsertionPoint:
     """A place in the kernel's own text. ``loops``: those around it, from the outside in; ``previous``, ``following``:
     the nearest nodes in its sequence that are no assignment and no access to global memory."""
 
-    place: Place
+    place: BarrierSite
     loops: tuple[Loop, ...]
     previous: Node | None
     following: Node | None
@@ -29,7 +29,7 @@ class InsertionPoint:
         return len(self.loops)
 
 
-def is_own_text(kernel: Kernel, place: Place) -> bool:
+def is_own_text(kernel: Kernel, place: BarrierSite) -> bool:
     """Does it stand in the kernel itself, in text that is there whatever macros are set?"""
     where = place.statement
     return (
@@ -48,13 +48,13 @@ def _points(
     kernel: Kernel, seq: Seq, places: frozenset[int], loops: tuple[Loop, ...]
 ) -> Iterator[InsertionPoint]:
     last: Node | None = None
-    pending: list[tuple[Place, Node | None]] = []
+    pending: list[tuple[BarrierSite, Node | None]] = []
     for node in seq:
         checkpoint()
-        if isinstance(node, Place):
+        if isinstance(node, BarrierSite):
             if node.point in places and is_own_text(kernel, node):
                 pending.append((node, last))
-        elif not isinstance(node, Assign | GlobalAccess):
+        elif not isinstance(node, Assignment | GlobalAccess):
             yield from (InsertionPoint(place, loops, previous, node) for place, previous in pending)
             pending.clear()
             last = node

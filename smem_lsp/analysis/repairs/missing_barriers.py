@@ -8,15 +8,15 @@ from dataclasses import replace
 from smem_lsp.analysis.execution.conflicting_accesses import Pair
 from smem_lsp.analysis.execution.program import Added
 from smem_lsp.analysis.hazards.model import Hazards, Race, pairs_of
-from smem_lsp.analysis.repairs.copy_waits import Judge, MissingCopyWait, missing_copy_waits
+from smem_lsp.analysis.repairs.copy_waits import MissingCopyWait, WaitChecker, missing_copy_waits
 from smem_lsp.analysis.repairs.insertion_points import candidates, common_loop, insertion_points
 from smem_lsp.analysis.repairs.proxy_fences import Fence, fences
 from smem_lsp.analysis.threads.uniformity import Levels
-from smem_lsp.analysis.values.terms import Level, Term, is_free
 from smem_lsp.analysis.values.value_facts import ValueFacts
-from smem_lsp.ir.nodes import Access, Branch, Kernel, Node, Place, Region, placed, walk
+from smem_lsp.ir.nodes import Access, BarrierSite, Branch, Kernel, Node, Region, placed, walk
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Level, Term, is_free
 
 _TRIES = 6  # places that are tried for one missing barrier
 _FEWEST = 6  # times a kernel is judged, at least
@@ -46,7 +46,7 @@ class MissingBarriers:
 
 
 def find_missing_barriers(
-    kernel: Kernel, found: Hazards, places: frozenset[int], warp_places: frozenset[int], judge: Judge
+    kernel: Kernel, found: Hazards, places: frozenset[int], warp_places: frozenset[int], judge: WaitChecker
 ) -> MissingBarriers:
     """The races of a kernel in as few groups as barriers are missing. ``places``: where all threads of the block come
     to; ``warp_places``: where perhaps all lanes of a warp do."""
@@ -57,7 +57,7 @@ def find_missing_barriers(
 
 
 def _barriers(
-    kernel: Kernel, found: Hazards, places: frozenset[int], warp_places: frozenset[int], judge: Judge
+    kernel: Kernel, found: Hazards, places: frozenset[int], warp_places: frozenset[int], judge: WaitChecker
 ) -> MissingBarriers:
     trial = _Trials(kernel, found, judge)
     copying = [race for race in found.races if race.first.asynchronous]
@@ -105,7 +105,7 @@ def _meets(one: tuple[int, int], other: tuple[int, int]) -> bool:
 class _Trials:
     """Judges the kernel with something added, a limited number of times; from then on nothing ends a race."""
 
-    def __init__(self, kernel: Kernel, found: Hazards, judge: Judge) -> None:
+    def __init__(self, kernel: Kernel, found: Hazards, judge: WaitChecker) -> None:
         accesses = sum(isinstance(node, Access) for node in walk(kernel.body))
         self.left = max(_FEWEST, _WORK // (accesses + len(found.races) + 1))
         self.found, self.judge = found, judge
@@ -130,7 +130,7 @@ def warp_places(kernel: Kernel, values: ValueFacts, levels: Levels, places: froz
     return places.union(
         node.point
         for node, around in placed(kernel.body)
-        if isinstance(node, Place) and all(each.point in clear for each in around)
+        if isinstance(node, BarrierSite) and all(each.point in clear for each in around)
     )
 
 
@@ -187,7 +187,7 @@ def _missing(
             return next((each for each in tried if _ends(judge(each, pairs), pairs, each)), None)
 
         place = place_of(back) if known else None
-        if known and place is None and not back:  # the second one may be that of a later turn
+        if known and place is None and not back:  # the second one may be that of a later iteration
             place = place_of(True)
             back = place is not None
         if back and place is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from smem_lsp.analysis.execution.program import Added
 from smem_lsp.analysis.hazards.model import ProxyHazard
-from smem_lsp.analysis.repairs.copy_waits import Judge
+from smem_lsp.analysis.repairs.copy_waits import WaitChecker
 from smem_lsp.analysis.repairs.insertion_points import InsertionPoint
 from smem_lsp.ir.nodes import Barrier, Kernel
 from smem_lsp.source import checkpoint
@@ -25,7 +25,7 @@ class Fence:
 
 
 def fences(
-    kernel: Kernel, hazards: Sequence[ProxyHazard], points: Sequence[InsertionPoint], judge: Judge
+    kernel: Kernel, hazards: Sequence[ProxyHazard], points: Sequence[InsertionPoint], judge: WaitChecker
 ) -> Iterator[Fence]:
     """``points``: where all threads of the block come to."""
     for number, hazard in enumerate(hazards):
@@ -44,7 +44,7 @@ def _candidates(hazard: ProxyHazard, points: Sequence[InsertionPoint]) -> list[i
     return sorted(point for point in behind if point < second or second < first)
 
 
-def _ends(judge: Judge, hazard: ProxyHazard, point: int) -> bool:
+def _ends(judge: WaitChecker, hazard: ProxyHazard, point: int) -> bool:
     still = judge(added=Added(fences=frozenset((point,)))).proxies
     pair = hazard.first.point, hazard.second.point
     return not any((each.first.point, each.second.point) == pair for each in still)

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Op, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access
 from smem_lsp.ir.values import OF_ADDRESS
 from smem_lsp.source import checkpoint
 from smem_lsp.terms.intervals import INFINITE
+from smem_lsp.terms.language import Op, Term
 
 
 def described(

@@ -81,7 +81,7 @@ class _Sure(RunningThreads):
     def loop(self, node: Loop, threads: Evaluator) -> Evaluator | None:
         return None if _leaves(node) else super().loop(node, threads)
 
-    def turns(self, node: Loop, threads: Evaluator) -> Iterable[Evaluator]:
+    def iterations(self, node: Loop, threads: Evaluator) -> Iterable[Evaluator]:
         facts = self.values.loops.get(node.point)
         counted = None if facts is None else iterations_of(facts, threads)
         ends = () if counted is None else (counted.first(), counted.last())

@@ -25,7 +25,6 @@ from smem_lsp.analysis.values.extents import Extent, extent_of
 from smem_lsp.analysis.values.guards import Guarded, Guards, guards_of
 from smem_lsp.analysis.values.pointer_ranges import named_pointers, uses_pointer
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import (
@@ -33,20 +32,22 @@ from smem_lsp.ir.nodes import (
     Access,
     AddressSpace,
     Buffer,
+    BufferAlias,
     Dims,
     Kernel,
-    Name,
     Node,
     Seq,
     StorageMember,
     changed,
     walk,
 )
-from smem_lsp.ir.values import Const, Operator, operation
+from smem_lsp.ir.values import Const, operation
 from smem_lsp.source import checkpoint, listed, record
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_BLOCK, MOST_SHARED
 from smem_lsp.terms.intervals import INFINITE, Interval
+from smem_lsp.terms.language import Term
+from smem_lsp.terms.operators import Operator
 
 _WIDEST = 16  # bytes of an access
 _MOST = 64  # ranges that accesses without a pointer may begin
@@ -67,7 +68,7 @@ class Range:
     stays: bool = False
     why: Cause | None = None
     members: tuple[StorageMember, ...] = ()
-    names: tuple[Name, ...] = ()  # that accesses to it go by, the one to show first
+    names: tuple[BufferAlias, ...] = ()  # that accesses to it go by, the one to show first
 
 
 @dataclass(frozen=True, slots=True)

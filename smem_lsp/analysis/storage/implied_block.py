@@ -17,12 +17,12 @@ from smem_lsp.analysis.values.block_shape import most_threads
 from smem_lsp.analysis.values.guards import guards_of
 from smem_lsp.analysis.values.pointer_ranges import parts
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Const, Op, Term, Thread
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Dims, Kernel
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
 from smem_lsp.terms.intervals import INFINITE
+from smem_lsp.terms.language import Const, Op, Term, Thread
 
 
 def implied_block(kernel: Kernel, values: ValueFacts, accesses: Sequence[Access]) -> Dims | None:

@@ -33,12 +33,12 @@ def landed(access: Access) -> bool:
 def landings(body: Seq, buffer: int, of: Mapping[int, int]) -> Mapping[int, frozenset[int]]:
     """Point at which copies into ``buffer`` land -> the ranges that they may be of. ``of``: issue (its point) -> its
     range."""
-    walk = _Walk(buffer, of)
+    walk = _LandingWalk(buffer, of)
     walk.seq(body.items, _NONE)
     return walk.found
 
 
-class _Walk(PathWalk[_Flight]):
+class _LandingWalk(PathWalk[_Flight]):
     """``landing``: what the wait that was passed last has waited for."""
 
     def __init__(self, buffer: int, of: Mapping[int, int]) -> None:

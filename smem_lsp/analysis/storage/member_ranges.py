@@ -9,10 +9,10 @@ from __future__ import annotations
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.extents import Extent, extent_of
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import LoopVar, Op, Term, Thread
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Branch, Kernel, Seq, placed, walk
 from smem_lsp.terms.intervals import INFINITE
+from smem_lsp.terms.language import LoopVar, Op, Term, Thread
 
 
 class Reach:

@@ -14,18 +14,18 @@ from smem_lsp.analysis.storage.dynamic_ranges import Partition, Range
 from smem_lsp.analysis.storage.landings import landed
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.pointer_ranges import pointers_through
-from smem_lsp.ir.nodes import FEWEST_LANDINGS, Access, AddressSpace, Buffer, Kernel, Name, walk
+from smem_lsp.ir.nodes import FEWEST_LANDINGS, Access, AddressSpace, Buffer, BufferAlias, Kernel, walk
 from smem_lsp.source import checkpoint
 
 _WIDEST = 16  # bytes of an access
 
-Group = tuple[Name, ...]  # of one purpose
+Group = tuple[BufferAlias, ...]  # of one purpose
 
 
-def names_of(kernel: Kernel) -> Mapping[int, Mapping[int, Name]]:
+def names_of(kernel: Kernel) -> Mapping[int, Mapping[int, BufferAlias]]:
     """By static buffer: the name that each access (its point) goes by. Buffers with an access of which it is not known
     are left out."""
-    found: dict[int, dict[int, Name]] = {
+    found: dict[int, dict[int, BufferAlias]] = {
         buffer.index: {}
         for buffer in kernel.buffers
         if buffer.space is AddressSpace.STATIC and _may_be_taken_apart(kernel, buffer)
@@ -39,7 +39,7 @@ def names_of(kernel: Kernel) -> Mapping[int, Mapping[int, Name]]:
     return found
 
 
-def pointers_of(kernel: Kernel, buffer: Buffer, reached: Mapping[int, Extent]) -> Mapping[int, Name]:
+def pointers_of(kernel: Kernel, buffer: Buffer, reached: Mapping[int, Extent]) -> Mapping[int, BufferAlias]:
     """The same for one dynamic array: the pointer that each access goes through, which begins at one byte. ``reached``:
     the bytes that each may touch."""
     if not _may_be_taken_apart(kernel, buffer):
@@ -51,7 +51,7 @@ def pointers_of(kernel: Kernel, buffer: Buffer, reached: Mapping[int, Extent]) -
     for point, name in through.items():
         low, high = spans.get(name, reached[point])
         spans[name] = min(low, reached[point][0]), max(high, reached[point][1])
-    names = {name: Name(name, buffer.index, span, buffer.type) for name, span in spans.items()}
+    names = {name: BufferAlias(name, buffer.index, span, buffer.type) for name, span in spans.items()}
     return {point: names[name] for point, name in through.items()}
 
 
@@ -59,13 +59,13 @@ def _may_be_taken_apart(kernel: Kernel, buffer: Buffer) -> bool:
     return kernel.irregular is None and all(kept.within is not None for kept in buffer.kept)
 
 
-def overlapping(named: Mapping[int, Name]) -> tuple[Group, ...]:
+def overlapping(named: Mapping[int, BufferAlias]) -> tuple[Group, ...]:
     """Every name that an access goes by, each as a purpose of its own; empty where no two have bytes in common."""
     groups = tuple(_with_members(list(dict.fromkeys(named.values()))))
     return groups if take_turns(groups) else ()
 
 
-def _with_members(names: Sequence[Name]) -> Iterator[Group]:
+def _with_members(names: Sequence[BufferAlias]) -> Iterator[Group]:
     """Who names a whole object may mean each of its members."""
     wholes = [each for each in names if any(other.text.startswith(f"{each.text}.") for other in names)]
     left = dict.fromkeys(names)
@@ -78,7 +78,7 @@ def _with_members(names: Sequence[Name]) -> Iterator[Group]:
 
 
 def partition(
-    kernel: Kernel, buffer: Buffer, named: Mapping[int, Name], groups: Sequence[Group]
+    kernel: Kernel, buffer: Buffer, named: Mapping[int, BufferAlias], groups: Sequence[Group]
 ) -> Partition | None:
     """The purposes as ranges, which overlap; None where the copies that land in them are too many to tell apart."""
     accesses = [n for n in walk(kernel.body) if isinstance(n, Access) and n.buffer == buffer.index]

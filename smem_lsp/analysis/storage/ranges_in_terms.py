@@ -1,9 +1,9 @@
 """Ranges of dynamic shared memory in terms: ``float* vals = keys + n;`` begins 4·n bytes into the array.
 
 A range begins where a pointer begins that accesses go through, with a start that is the same for all threads and at all
-times; what is counted from it per thread or per turn stays in it, as elements of an array stay in their array. That is
-what the author means, not what anybody has proved, so it is an assumption that whoever shows the ranges says. Starts
-have to be in an order that holds for all sizes.
+times; what is counted from it per thread or per iteration stays in it, as elements of an array stay in their array.
+That is what the author means, not what anybody has proved, so it is an assumption that whoever shows the ranges says.
+Starts have to be in an order that holds for all sizes.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from smem_lsp.analysis.values.pointer_ranges import (
 )
 from smem_lsp.analysis.values.sums import fixed_part, spelled, sum_of
 from smem_lsp.ir.causes import Cause, CauseKind
-from smem_lsp.ir.host_terms import Sum
 from smem_lsp.ir.nodes import Access, Buffer, Kernel, Node, Seq, changed, walk
-from smem_lsp.ir.values import Const, Op, Operator, Sym, Unknown, Value, Var, operation, parts_of
+from smem_lsp.ir.values import Const, Op, Sym, Unknown, Value, Var, operation, parts_of
 from smem_lsp.source import checkpoint, record
+from smem_lsp.terms.operators import Operator
 from smem_lsp.terms.polynomial import added, is_nonnegative
+from smem_lsp.terms.symbolic import SymbolicSum
 
 _MOST = 20  # pointers made of each other
 
@@ -40,8 +41,8 @@ class TermRange:
 
     index: int
     name: str
-    begin: Sum
-    size: Sum | None
+    begin: SymbolicSum
+    size: SymbolicSum | None
 
 
 @record
@@ -54,7 +55,7 @@ class TermPartition:
     base: int
     ranges: tuple[TermRange, ...]
     of: Mapping[int, int]
-    starts: Mapping[int, tuple[str, Sum]]
+    starts: Mapping[int, tuple[str, SymbolicSum]]
     stays: bool = False
     through: Mapping[int, str] = field(default_factory=dict)
     doubts: tuple[Cause, ...] = ()  # accesses of which only the assumption says where they end
@@ -110,7 +111,7 @@ def partition_in_terms(
             begins[access.point] = found
     if refused:
         return tuple(dict.fromkeys(refused))
-    names: dict[str, tuple[Sum, str]] = {}
+    names: dict[str, tuple[SymbolicSum, str]] = {}
     for each in begins.values():
         names.setdefault(spelled(each.begin), (each.begin, each.name))
     ordered = _ordered(names.values())
@@ -134,7 +135,7 @@ def partition_in_terms(
     return TermPartition(min(dynamic), ranges, of, starts, _keep_bytes(dynamic, accesses), through)
 
 
-def _ranges(first: int, ordered: Sequence[tuple[Sum, str]]) -> Iterator[TermRange]:
+def _ranges(first: int, ordered: Sequence[tuple[SymbolicSum, str]]) -> Iterator[TermRange]:
     """Each from its start to the next one. ``first``: the index of the first one."""
     ends = [*(begin for begin, _ in ordered[1:]), None]
     for index, ((begin, name), end) in enumerate(zip(ordered, ends), first):
@@ -182,7 +183,7 @@ class _Settled:
         )
 
 
-def _is_crossed(begin: Sum, reached: Iterable[Extent]) -> bool:
+def _is_crossed(begin: SymbolicSum, reached: Iterable[Extent]) -> bool:
     """Does an access reach from one side of it to the other?"""
     if set(begin) != {()}:
         return False
@@ -202,7 +203,7 @@ def _through_all(
             yield Cause(CauseKind.PART_EXTENT, access.line, (start.name, pointers[0]))
 
 
-def _range_at(ranges: Sequence[TermRange], least: Sum) -> TermRange:
+def _range_at(ranges: Sequence[TermRange], least: SymbolicSum) -> TermRange:
     """The range of what is accessed there at the lowest: the last one that surely begins no later."""
     reached = (each for each in reversed(ranges) if is_nonnegative(added(least, each.begin, -1)))
     return next(reached, ranges[0])
@@ -212,9 +213,9 @@ def _range_at(ranges: Sequence[TermRange], least: Sum) -> TermRange:
 class _Start:
     """``begin``: of the pointer; ``least``: of what is accessed at the lowest; ``pointer``: is it none of the array?"""
 
-    begin: Sum
+    begin: SymbolicSum
     name: str
-    least: Sum
+    least: SymbolicSum
     pointer: bool = True
     through: str = ""
 
@@ -257,7 +258,7 @@ def _begin(kernel: Kernel, access: Access, assigned: Mapping[int, list[Value]]) 
 
 
 def _at_pointer(
-    kernel: Kernel, pointer: int, start: Sum, own: Sum, assigned: Mapping[int, list[Value]]
+    kernel: Kernel, pointer: int, start: SymbolicSum, own: SymbolicSum, assigned: Mapping[int, list[Value]]
 ) -> _Start:
     """The start of a pointer that begins at one byte. ``own``: what of the access is the same for all threads."""
     further = is_nonnegative(added(own, start, -1))
@@ -286,8 +287,9 @@ _LOADED = (Operator.LOAD, Operator.READONLY, Operator.ELEMENT, Operator.CALL)
 
 
 def _is_followed(value: Value, assigned: Mapping[int, list[Value]], seen: set[int]) -> bool:
-    """Is it made of the thread's number, of turns of loops, and of what is the same at all times? What is loaded is,
-    where the place that it is loaded from is not the same for all threads and at all times: no range begins there."""
+    """Is it made of the thread's number, of iterations of loops, and of what is the same at all times? What is loaded
+    is, where the place that it is loaded from is not the same for all threads and at all times: no range begins
+    there."""
     checkpoint()
     if sum_of(value, assigned) is not None:
         return True
@@ -319,7 +321,7 @@ def _varies(value: Value, assigned: Mapping[int, list[Value]], seen: set[int]) -
 
 
 def _is_carried(variable: int, assigned: Mapping[int, list[Value]]) -> bool:
-    """Is it made of what it was in the turn before?"""
+    """Is it made of what it was in the iteration before?"""
     seen: set[int] = set()
     pending = list(assigned.get(variable, ()))
     while pending:
@@ -346,9 +348,9 @@ def _offset(access: Access, buffer: Buffer) -> Value | None:
     return operation(Operator.MULTIPLY, access.index[0], size) if access.index else Const(0)
 
 
-def _ordered(found: Iterable[tuple[Sum, str]]) -> list[tuple[Sum, str]] | Cause:
+def _ordered(found: Iterable[tuple[SymbolicSum, str]]) -> list[tuple[SymbolicSum, str]] | Cause:
     """By their starts; which two have no order that holds for all sizes."""
-    ordered: list[tuple[Sum, str]] = []
+    ordered: list[tuple[SymbolicSum, str]] = []
     for begin, name in found:
         at = len(ordered)
         for number, (other, its_name) in enumerate(ordered):

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from smem_lsp.analysis.values.pointer_ranges import assignments, copied_name, pointers_in
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Sym, Term, operands_of, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.causes import Cause, CauseKind, Opens
 from smem_lsp.ir.nodes import Access, AddressSpace, Buffer, Kernel
 from smem_lsp.targets.every import MOST_SHARED
 from smem_lsp.terms.intervals import INFINITE
+from smem_lsp.terms.language import Const, LoopVar, Op, OpaqueTerm, Sym, Term, operands_of, parts_of
 
 _MOST = 3  # parts of an index that one refusal names
 _ORIGINS = {
@@ -109,7 +109,7 @@ def _causes(kernel: Kernel, bounds: Bounds, offset: Term) -> Iterator[Cause]:
         elif isinstance(term, LoopVar):
             name = kernel.variables[term.variable].removesuffix(" in bytes")
             yield Cause(CauseKind.LOOP_VARIABLE, names=(name,))
-        elif isinstance(term, Opaque):
+        elif isinstance(term, OpaqueTerm):
             yield Cause(_ORIGINS.get(term.origin, CauseKind.VALUE))
         elif isinstance(term, Op) and not inside(term):
             yield Cause(CauseKind.RESULT, names=(term.operator,))

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from smem_lsp.analysis.values.bit_parameters import bit_parameters, ordinary_bits
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.free_symbols import names_in
-from smem_lsp.analysis.values.terms import Op, Sym, Term, parts_of
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source import checkpoint
+from smem_lsp.terms.language import Op, Sym, Term, parts_of
 
 _ASSIGNMENTS = 2
 _MOST = 1024  # of a parameter that a condition is solved for
@@ -37,30 +37,33 @@ def assignments(
     names = sorted(names_in(terms))
     threads = dims[0] * dims[1] * dims[2]
     bits = bit_parameters(terms)
-    for turn in range(_ASSIGNMENTS if names else 1):
+    for iteration in range(_ASSIGNMENTS if names else 1):
         ordinary = {
-            name: threads * (37 + 11 * turn + (5 + 2 * turn) * place) for place, name in enumerate(names)
+            name: threads * (37 + 11 * iteration + (5 + 2 * iteration) * place)
+            for place, name in enumerate(names)
         }
-        ordinary |= {name: ordinary_bits(bits[name], turn, threads) for name in names if name in bits}
+        ordinary |= {name: ordinary_bits(bits[name], iteration, threads) for name in names if name in bits}
         ordinary |= {
-            name: _of_grid(name, turn, grid) for name in names if name.startswith(("blockIdx.", "gridDim."))
+            name: _of_grid(name, iteration, grid)
+            for name in names
+            if name.startswith(("blockIdx.", "gridDim."))
         }
         known = {} if fixed is None else {name: n for name, n in fixed.items() if name in ordinary}
-        found = _true_of(given, dims, ordinary | known, frozenset(known), turn)
+        found = _true_of(given, dims, ordinary | known, frozenset(known), iteration)
         if found is not None:
             yield found
 
 
-def _of_grid(name: str, turn: int, grid: Dims | None) -> int:
+def _of_grid(name: str, iteration: int, grid: Dims | None) -> int:
     axis = "xyz".find(name[-1])
-    place = 3 + turn + 2 * axis
+    place = 3 + iteration + 2 * axis
     if grid is not None and axis >= 0:
         return min(place, grid[axis] - 1) if name.startswith("blockIdx.") else grid[axis]
     return place if name.startswith("blockIdx.") else place + 10
 
 
 def _true_of(
-    given: Iterable[Term], dims: Dims, symbols: dict[str, int], settled: frozenset[str], turn: int
+    given: Iterable[Term], dims: Dims, symbols: dict[str, int], settled: frozenset[str], iteration: int
 ) -> dict[str, int] | None:
     """``symbols`` with other values of those that are not settled, so that all of ``given`` is true; None: not found.
     What says nothing of these symbols, or cannot be worked out, is left aside."""
@@ -69,7 +72,7 @@ def _true_of(
         names = names_in((fact,))
         if names.isdisjoint(symbols) and names:
             continue
-        solved = _solved(fact, dims, symbols, sorted(names - settled), turn)
+        solved = _solved(fact, dims, symbols, sorted(names - settled), iteration)
         if solved is None:
             return None
         symbols = solved
@@ -78,20 +81,20 @@ def _true_of(
 
 
 def _solved(
-    fact: Term, dims: Dims, symbols: dict[str, int], free: Sequence[str], turn: int
+    fact: Term, dims: Dims, symbols: dict[str, int], free: Sequence[str], iteration: int
 ) -> dict[str, int] | None:
-    """The symbols with which a fact is true, or may be; None: not found. ``turn``: of two ways to choose them."""
+    """The symbols with which a fact is true, or may be; None: not found. ``iteration``: of two ways to choose them."""
     holds = _holds(fact, dims, symbols)
     if holds is not False:
         return symbols
     if isinstance(fact, Op) and fact.operator == "||":
         arms = (
-            _solved(each, dims, symbols, [n for n in free if n in names_in((each,))], turn)
+            _solved(each, dims, symbols, [n for n in free if n in names_in((each,))], iteration)
             for each in fact.args
         )
         return next((each for each in arms if each is not None), None)
     if isinstance(fact, Op) and fact.operator == "&&":
-        return _true_of(fact.args, dims, symbols, names_in((fact,)).difference(free), turn)
+        return _true_of(fact.args, dims, symbols, names_in((fact,)).difference(free), iteration)
     if isinstance(fact, Op) and fact.operator == "==":
         for one, other in (fact.args, fact.args[::-1]):
             value = Evaluator(dims, symbols, threads=(0,)).constant(other) if isinstance(one, Sym) else None
@@ -102,11 +105,11 @@ def _solved(
     if not 0 < len(free) <= _MOST_SOLVED:
         return None
     first, *others = free
-    for number in _TRIED[turn] if others else range(_MOST, 0, -1):
+    for number in _TRIED[iteration] if others else range(_MOST, 0, -1):
         found = symbols | {first: number}
         if _holds(fact, dims, found):
             return found
-        more = _solved(fact, dims, found, others, turn) if others else None
+        more = _solved(fact, dims, found, others, iteration) if others else None
         if more is not None:
             return more
     return None

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from smem_lsp.analysis.values.affine import Forms
 from smem_lsp.analysis.values.block_shape import BlockShape, most_threads
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Term, Thread
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Dims, Jump, Kernel
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
+from smem_lsp.terms.language import Term, Thread
 
 if TYPE_CHECKING:
     from smem_lsp.analysis.threads.uniformity import Control  # which asks for a shape itself
@@ -119,7 +119,7 @@ def smallest_grid(kernel: Kernel) -> Dims | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class BlockEvidence:
     """What a kernel's own text implies about its block. ``upper``: bounds that hold if no index leaves its array;
     ``equal``: per axis, the spelled extent of which the number is not known, of an array indexed by that coordinate
     alone, or "" where an array without an extent has parts of a fixed size; ``sample``: a block worth trying, the
@@ -133,7 +133,7 @@ class Evidence:
     bounded: bool
 
 
-def evidence(kernel: Kernel, values: ValueFacts, control: Control) -> Evidence:
+def evidence(kernel: Kernel, values: ValueFacts, control: Control) -> BlockEvidence:
     """Upper bounds from arrays that all threads index by ``threadIdx``, unguarded; then from launch bounds."""
     upper = dict(zip("xyz", most_threads(kernel)))
     single = single_axes(kernel)
@@ -166,7 +166,7 @@ def evidence(kernel: Kernel, values: ValueFacts, control: Control) -> Evidence:
     used = values.axes()
     sample = [_whole_warps(upper[axis]) if axis in used and axis not in single else 1 for axis in "xyz"]
     most, tried = (upper["x"], upper["y"], upper["z"]), (sample[0], sample[1], sample[2])
-    return Evidence(most, equal, tried, arrays, bool(by_author or arrays))
+    return BlockEvidence(most, equal, tried, arrays, bool(by_author or arrays))
 
 
 def _behind_a_number(forms: Forms, index: Term) -> list[str]:

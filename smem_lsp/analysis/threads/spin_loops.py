@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Opaque, Term, operands_of, parts_of
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence, ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, GlobalAccess, Loop, walk
 from smem_lsp.source import checkpoint, record
+from smem_lsp.terms.language import Const, Level, LoopVar, Op, OpaqueTerm, Term, operands_of, parts_of
 
 _COMPARISONS = frozenset(("<", "<=", ">", ">=", "!="))
 
@@ -62,8 +62,8 @@ def may_poll(node: Loop, values: ValueFacts, kept: Collection[int] = ()) -> bool
 
 
 def _works(node: Loop, facts: LoopFacts) -> bool:
-    """Does each turn write something, by no atomic operation, and end the loop by what the thread itself has come to?
-    What only waits, be it for so many turns at most, writes nothing."""
+    """Does each iteration write something, by no atomic operation, and end the loop by what the thread itself has come
+    to? What only waits, be it for so many iterations at most, writes nothing."""
     steps = {each.atom for each in facts.recurrences if _goes_on(each)}
     return any(_reaches(part, steps) for part in _parts(facts.head)) and any(
         isinstance(each, Access | GlobalAccess) and each.kind is AccessKind.WRITE for each in walk(node.body)
@@ -110,7 +110,7 @@ def _polls(facts: LoopFacts, values: ValueFacts, kept: Collection[int]) -> bool:
         elif isinstance(each, LoopVar):
             if each in moves:
                 stack.append(moves[each].next)
-        elif isinstance(each, Opaque) and each.origin != "unset":
+        elif isinstance(each, OpaqueTerm) and each.origin != "unset":
             if each.serial <= facts.begins:
                 continue  # read once, in front of the loop
             atomic = values.found.get(each)
@@ -177,7 +177,7 @@ def _is_round(moves: Recurrence) -> bool:
         assert isinstance(place, Op)
         (step, *more) = [each for each in place.args if each is not moves.atom] or [moves.atom]
         if not isinstance(places, Const):
-            return not more and not isinstance(places, Opaque)
+            return not more and not isinstance(places, OpaqueTerm)
         count = places.n + (following.operator == "&")
         return not more and count > 1 and not (isinstance(step, Const) and step.n % count == 0)
     if following.operator != "?:":
@@ -218,7 +218,7 @@ def _stays(term: Term, counters: _Counters) -> bool:
     """Is it the same in every iteration? What is not known has to be from before the loop."""
     if any(isinstance(each, LoopVar) and each.loop >= counters.point for each in term.carried):
         return False
-    return all(each.serial <= counters.begins for each in parts_of(term) if isinstance(each, Opaque))
+    return all(each.serial <= counters.begins for each in parts_of(term) if isinstance(each, OpaqueTerm))
 
 
 def _goes_round(term: Term, places: int, counters: _Counters) -> bool:
@@ -246,6 +246,6 @@ def _step(term: Term, counters: _Counters) -> int | None:
 def _loads(terms: Collection[Term]) -> set[int]:
     """Points of the shared-memory loads in ``terms``."""
     every = parts_of(
-        *terms, inside=lambda each: each.sources if isinstance(each, Opaque) else operands_of(each)
+        *terms, inside=lambda each: each.sources if isinstance(each, OpaqueTerm) else operands_of(each)
     )
-    return {each.access for each in every if isinstance(each, Opaque) and each.access is not None}
+    return {each.access for each in every if isinstance(each, OpaqueTerm) and each.access is not None}

@@ -14,13 +14,13 @@ from smem_lsp.analysis.dataflow.facts import Footprint
 from smem_lsp.analysis.threads.uniformity import Control
 from smem_lsp.analysis.values.affine import Forms
 from smem_lsp.analysis.values.block_shape import BlockShape
-from smem_lsp.analysis.values.evaluate import Evaluator, Work, advance, iterations
+from smem_lsp.analysis.values.evaluate import EvaluationBudget, Evaluator, advance, iterations_within
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.running_threads import RunningThreads
-from smem_lsp.analysis.values.terms import LoopVar, Op, Term
 from smem_lsp.analysis.values.value_facts import Recurrence, ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, Branch, Buffer, Jump, Kernel, Loop, Seq, walk
 from smem_lsp.source import checkpoint, record
+from smem_lsp.terms.language import LoopVar, Op, Term
 
 _MAX_ELEMENTS = 65_536
 _MAX_BYTES = 1 << 18
@@ -156,7 +156,7 @@ def _covers(slot: Footprint, buffer: Buffer) -> bool:
 def _loop_covers(loop: Loop, block: _Block) -> frozenset[int]:
     """Buffers that a loop fills: each of them by one write, or by several together."""
     alone = _writes_cover(loop, block)
-    return alone | _turns_cover(loop, block, alone)
+    return alone | _iterations_cover(loop, block, alone)
 
 
 def _writes_cover(loop: Loop, block: _Block) -> frozenset[int]:
@@ -179,9 +179,9 @@ def _writes_cover(loop: Loop, block: _Block) -> frozenset[int]:
     return frozenset(covered)
 
 
-def _turns_cover(loop: Loop, block: _Block, known: frozenset[int]) -> frozenset[int]:
-    """Buffers that the turns of a loop, and of loops in it, fill together: unrolled copies, vector stores. ``known``:
-    those that need no second look."""
+def _iterations_cover(loop: Loop, block: _Block, known: frozenset[int]) -> frozenset[int]:
+    """Buffers that the iterations of a loop, and of loops in it, fill together: unrolled copies, vector stores.
+    ``known``: those that need no second look."""
     if any(isinstance(node, Jump) for node in walk(loop.body)):
         return frozenset()
     accesses = [node for node in walk(loop.body) if isinstance(node, Access)]
@@ -198,7 +198,7 @@ def _whole_in(seq: Seq, wanted: set[int], block: _Block) -> frozenset[int]:
         if size and size <= _MAX_BYTES:
             touched[index] = bytearray(size)
     if touched:
-        _Touch(touched, block).seq(seq, replace(block.threads, work=Work(_MAX_WORK)))
+        _Touch(touched, block).seq(seq, replace(block.threads, work=EvaluationBudget(_MAX_WORK)))
     return frozenset(index for index, seen in touched.items() if all(seen))
 
 
@@ -215,12 +215,12 @@ class _Touch(RunningThreads):
         if seen is not None and node.kind is AccessKind.WRITE and not node.asynchronous:
             _mark(node, threads, seen, self.block)
 
-    def turns(self, node: Loop, threads: Evaluator) -> Iterator[Evaluator]:
+    def iterations(self, node: Loop, threads: Evaluator) -> Iterator[Evaluator]:
         facts = self.values.loops.get(node.point)
-        for turn in () if facts is None else iterations(facts, threads, _MAX_TURNS):
-            if turn is None:
+        for iteration in () if facts is None else iterations_within(facts, threads, _MAX_TURNS):
+            if iteration is None:
                 break
-            yield turn
+            yield iteration
 
 
 def _mark(access: Access, threads: Evaluator, seen: bytearray, block: _Block) -> None:

@@ -17,20 +17,19 @@ from smem_lsp.analysis.dataflow.interference import open_interfering
 from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Carrier, Level, LoopVar, Opaque, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
     Access,
     AddressSpace,
-    Assign,
+    Assignment,
     Barrier,
+    BarrierSite,
     Branch,
     Buffer,
     Jump,
     JumpKind,
     Loop,
     Node,
-    Place,
     Seq,
     bodies,
     walk,
@@ -41,6 +40,7 @@ from smem_lsp.source import checkpoint, record
 from smem_lsp.source.budget import pause
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_BLOCK
+from smem_lsp.terms.language import Carrier, Level, LoopVar, OpaqueTerm, Term
 
 _MAX_ROUNDS = 6
 
@@ -77,7 +77,7 @@ class Levels:
 
     def __post_init__(self) -> None:
         for load in self.values.loads:
-            assert isinstance(load, Opaque) and load.access is not None
+            assert isinstance(load, OpaqueTerm) and load.access is not None
             self.of[load] = Level.BLOCK if load.access in self.shared else Level.THREAD
         self._solve()
 
@@ -116,7 +116,7 @@ class Levels:
         at_index = [
             (load, self.values.address(load.access) or ())
             for load in self.values.loads
-            if isinstance(load, Opaque) and load.access is not None and load.access in self.shared
+            if isinstance(load, OpaqueTerm) and load.access is not None and load.access in self.shared
         ]
         deciding = {point: (loop.first, loop.again, *loop.exits) for point, loop in self.values.loops.items()}
         changed = True
@@ -167,11 +167,11 @@ def prove_levels(
     together = frozenset() if polled else _together(body, raised)
     followed = _followed(buffers)
     seen = _loads_of(followed, body, deciding)
-    for turn in range(_MAX_ROUNDS):
+    for iteration in range(_MAX_ROUNDS):
         checkpoint()
         if not seen:
             break
-        if turn or seen != shared:
+        if iteration or seen != shared:
             raised = replace(levels, shared=seen, of={}, _decided={})
             found = _control(body, raised)
         agreed = _agreed_loads(body, values, followed, seen, found)
@@ -274,10 +274,10 @@ def _deciding_loads(levels: Levels) -> set[int]:
             loop, recurrence = made_of[carrier]
             for term in (recurrence.init, recurrence.next, loop.first, loop.again, *loop.exits):
                 open_carriers += term.carried
-        elif isinstance(carrier, Opaque) and carrier.access is not None:
+        elif isinstance(carrier, OpaqueTerm) and carrier.access is not None:
             for term in values.address(carrier.access) or ():
                 open_carriers += term.carried
-    loads = {carrier.access for carrier in seen if isinstance(carrier, Opaque)}
+    loads = {carrier.access for carrier in seen if isinstance(carrier, OpaqueTerm)}
     return {access for access in loads if access is not None and values.address(access) is not None}
 
 
@@ -307,9 +307,9 @@ class _Divergence(Descent[bool]):
             self.steady.add(node.point)
 
     def step(self, node: Node, divergent: bool) -> bool:
-        if isinstance(node, Assign):
+        if isinstance(node, Assignment):
             return divergent
-        if isinstance(node, Place):
+        if isinstance(node, BarrierSite):
             if not divergent and self.returned is None:
                 self.places.add(node.point)
             return divergent

@@ -1,5 +1,5 @@
 """Values.
 
-Holds terms, affine forms, ranges, trip counts and symbolic execution. May import ``ir`` and ``targets``. Never asks
+Holds affine forms, ranges, trip counts and symbolic execution. May import ``ir``, ``terms`` and ``targets``. Never asks
 which thread runs a statement.
 """

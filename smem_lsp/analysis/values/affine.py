@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Const, Op, Opaque, Sym, Table, Term
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Const, Op, OpaqueTerm, Sym, Term, TermTable
 from smem_lsp.terms.polynomial import added, multiplied, names_joined, number, of_operation, split
 
 # what is multiplied: symbols by name, in order, and at most one thing that is no symbol
@@ -45,7 +45,7 @@ class Affine:
 class Forms:
     """The normal forms of the terms of one table."""
 
-    table: Table
+    table: TermTable
     bounds: Bounds
     _of: dict[Term, Affine] = field(default_factory=dict)
     _forms: dict[tuple[tuple[Monomial, int], ...], Affine] = field(default_factory=dict)
@@ -140,7 +140,7 @@ class Forms:
         made = self.table.op(term.operator, *(self.canonical(arg) for arg in term.args), reading=term.reading)
         if isinstance(made, Op):
             return {((), made): 1}
-        return {((), term): 1} if isinstance(made, Opaque) else self._sum(made)
+        return {((), term): 1} if isinstance(made, OpaqueTerm) else self._sum(made)
 
     def _by_constant(self, name: str, a: Term, n: int) -> _Polynomial | None:
         if name == "^" and n == 1 and self.bounds.interval(a) in ((0, 1), (0, 0), (1, 1)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from smem_lsp.analysis.values.terms import Level, Op, Sym, Term, parts_of
+from smem_lsp.terms.language import Level, Op, Sym, Term, parts_of
 
 _OWN = ">>"  # shifts the thread's own numbers
 _POWER = "<<"  # shifts what all threads have alike, as the power of a size
@@ -51,8 +51,8 @@ def _use(part: Op, place: int) -> str:
     return ""
 
 
-def ordinary_bits(use: str, turn: int, threads: int) -> int:
-    """An ordinary number of this kind, another one for each ``turn``. ``threads``: of the block."""
+def ordinary_bits(use: str, iteration: int, threads: int) -> int:
+    """An ordinary number of this kind, another one for each ``iteration``. ``threads``: of the block."""
     numbers = _NUMBERS[use]
-    found = numbers[turn % len(numbers)]
+    found = numbers[iteration % len(numbers)]
     return threads - 1 if found < 0 else found  # a mask that keeps the number of each thread

@@ -28,7 +28,7 @@ def dims_of(shape: BlockShape | None) -> Dims | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class BlockAssumption:
     """The blocks for which something is shown, the best reason first.
 
     ``named``: blocks that somebody names; ``all_named``: it is shown for all that are; ``above``: it is proved for
@@ -57,12 +57,12 @@ class Ground:
             self.above <= self.warp or (self.largest < MAX_THREADS and 2 * self.above < self.largest)
         )
 
-    def joined(self, other: Ground) -> Ground:
+    def joined(self, other: BlockAssumption) -> BlockAssumption:
         """What two named blocks show."""
         return replace(self, named=(*self.named, *other.named))
 
 
-NO_GROUND = Ground()
+NO_GROUND = BlockAssumption()
 """Of what holds whatever the block is."""
 
 

@@ -1,41 +1,43 @@
-"""Loop variables that are computed anew from others in each turn: ``more = any(i < n)`` before a loop and at its end.
+"""Loop variables that are computed anew from others in each iteration: ``more = any(i < n)`` before a loop and at its
+end.
 
-What is computed from the numbers before the loop, and from those of the next turn, is computed from those of each turn.
+What is computed from the numbers before the loop, and from those of the next iteration, is computed from those of each
+iteration.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from smem_lsp.analysis.values.terms import LoopVar, Op, Table, Term, parts_of
 from smem_lsp.analysis.values.value_facts import LoopFacts
-from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import LoopVar, Op, Term, TermTable, parts_of
+from smem_lsp.terms.operators import OperandType
 
 _MOST_PARTS = 60  # of the term
 
 
-def computed_anew(table: Table, loop: LoopFacts, atom: LoopVar) -> Term | None:
-    """The term of the other variables of the loop that ``atom`` is in every turn; None: there is none."""
+def computed_anew(table: TermTable, loop: LoopFacts, atom: LoopVar) -> Term | None:
+    """The term of the other variables of the loop that ``atom`` is in every iteration; None: there is none."""
     moves = next((each for each in loop.recurrences if each.atom is atom), None)
     if moves is None or not isinstance(moves.init, Op) or not isinstance(moves.next, Op):
         return None
     others = {(each.init, each.next): each.atom for each in loop.recurrences if each.atom is not atom}
-    return _Turns(table, loop, others).term(moves.init, moves.next)
+    return _Iterations(table, loop, others).term(moves.init, moves.next)
 
 
 @dataclass(slots=True)
-class _Turns:
-    """``others``: variables of the loop by what they are before it, and in the next turn."""
+class _Iterations:
+    """``others``: variables of the loop by what they are before it, and in the next iteration."""
 
-    table: Table
+    table: TermTable
     loop: LoopFacts
     others: Mapping[tuple[Term, Term], LoopVar]
     left: int = _MOST_PARTS
 
     def term(self, before: Term, following: Term) -> Term | None:
-        """What is ``before`` the loop and ``following`` in the next turn, in each turn."""
+        """What is ``before`` the loop and ``following`` in the next iteration, in each iteration."""
         checkpoint()
         self.left -= 1
         other = self.others.get((before, following))
@@ -60,11 +62,11 @@ class _Turns:
         return None if len(found) < len(args) else self.table.op(before.operator, *found, reading=reading)
 
 
-def _reading_of_both(table: Table, one: Op, other: Op) -> Reading | None:
+def _reading_of_both(table: TermTable, one: Op, other: Op) -> OperandType | None:
     """The type that both read their operands as: one that cannot be below zero says none."""
     if one.reading is other.reading:
         return one.reading
     for each, known in ((one, other), (other, one)):
-        if each.reading is Reading.UNKNOWN and not any(map(table.may_fall, each.args)):
+        if each.reading is OperandType.UNKNOWN and not any(map(table.may_fall, each.args)):
             return known.reading
     return None

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Term, parts_of
 from smem_lsp.analysis.values.value_facts import Recurrence, ValueFacts
+from smem_lsp.terms.language import Const, LoopVar, Op, OpaqueTerm, Term, parts_of
 
 _ALL_LANES = 0xFFFFFFFF
 
@@ -37,26 +37,30 @@ def _is_every_lane(mask: Term | None) -> bool:
 def _loads_in(
     operands: Iterable[Term], values: ValueFacts, moves: Mapping[LoopVar, Recurrence]
 ) -> frozenset[int]:
-    """What a loop variable begins with counts if each turn makes its value of that of the one before: none has one
-    without. What the turns before have loaded does not."""
+    """What a loop variable begins with counts if each iteration makes its value of that of the one before: none has one
+    without. What the iterations before have loaded does not."""
 
     def inside(term: Term) -> tuple[Term, ...]:
         if isinstance(term, LoopVar) and term in moves and _is_made_of(moves[term].next, term):
             return (moves[term].init,)
-        address = values.address(term.access) if isinstance(term, Opaque) and term.access is not None else ()
+        address = (
+            values.address(term.access) if isinstance(term, OpaqueTerm) and term.access is not None else ()
+        )
         return (*_made_from(term), *(address or ()))
 
     every = parts_of(*operands, inside=inside)
-    return frozenset(each.access for each in every if isinstance(each, Opaque) and each.access is not None)
+    return frozenset(
+        each.access for each in every if isinstance(each, OpaqueTerm) and each.access is not None
+    )
 
 
 def _made_from(term: Term) -> tuple[Term, ...]:
-    """What a value is made from, in the turns of the loops around in which it is made; what lanes have exchanged before
-    was over there."""
+    """What a value is made from, in the iterations of the loops around in which it is made; what lanes have exchanged
+    before was over there."""
     if isinstance(term, Op):
         exchanged = term.operator.endswith("_sync()") and bool(term.args) and _is_every_lane(term.args[0])
         return () if exchanged else term.args
-    return term.sources if isinstance(term, Opaque) and term.origin != "exit" else ()
+    return term.sources if isinstance(term, OpaqueTerm) and term.origin != "exit" else ()
 
 
 def _is_made_of(value: Term, part: Term) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from smem_lsp.analysis.values.evaluate import Evaluator, Work, iterations
+from smem_lsp.analysis.values.evaluate import EvaluationBudget, Evaluator, iterations_within
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.running_threads import RunningThreads
 from smem_lsp.analysis.values.value_facts import ValueFacts
@@ -27,17 +27,17 @@ def touched(
 ) -> Mapping[int, Extent | None]:
     """Access (its point, one of ``wanted``) -> (first byte, end byte) of what threads touch that may run it; None: any.
     Accesses that no thread runs are left out."""
-    walked = _Walk(kernel, values, wanted)
-    walked.seq(kernel.body, Evaluator(dims, work=Work(_MAX_WORK)))
+    walked = _EnumerationWalk(kernel, values, wanted)
+    walked.seq(kernel.body, Evaluator(dims, work=EvaluationBudget(_MAX_WORK)))
     return walked.found
 
 
 def by_thread(
     kernel: Kernel, values: ValueFacts, dims: Dims, accesses: Collection[Access]
 ) -> Mapping[int, Mapping[int, int]]:
-    """Access (its point) -> byte of its buffer -> the one thread that touches it, in whatever turns of the loops around
-    it, ``SEVERAL`` if several do. Left out is what is not known, and what is no access of each thread to bytes of its
-    own choice."""
+    """Access (its point) -> byte of its buffer -> the one thread that touches it, in whatever iterations of the loops
+    around it, ``SEVERAL`` if several do. Left out is what is not known, and what is no access of each thread to bytes
+    of its own choice."""
     plain = frozenset(
         each.point
         for each in accesses
@@ -46,11 +46,11 @@ def by_thread(
         and not (each.guess or each.rows or each.serves or each.asynchronous or each.beside)
     )
     walked = _ByThread(kernel, values, plain)
-    walked.seq(kernel.body, Evaluator(dims, work=Work(_MAX_WORK)))
+    walked.seq(kernel.body, Evaluator(dims, work=EvaluationBudget(_MAX_WORK)))
     return {point: found for point in plain if (found := walked.bytes_of(point)) is not None}
 
 
-class _Walk(RunningThreads):
+class _EnumerationWalk(RunningThreads):
     def __init__(self, kernel: Kernel, values: ValueFacts, wanted: frozenset[int]) -> None:
         super().__init__(values)
         self.kernel = kernel
@@ -66,14 +66,14 @@ class _Walk(RunningThreads):
     def undecided(self, threads: Evaluator) -> Evaluator:
         return threads
 
-    def turns(self, node: Loop, threads: Evaluator) -> Iterable[Evaluator]:
+    def iterations(self, node: Loop, threads: Evaluator) -> Iterable[Evaluator]:
         if not self.matters(node):
             return ()
         facts = self.values.loops.get(node.point)
-        turns = [] if facts is None else list(iterations(facts, threads, _MAX_TURNS))
-        if facts is None or (turns and turns[-1] is None):
-            return (threads,)  # of any turn
-        return [each for each in turns if each is not None]
+        iterations = [] if facts is None else list(iterations_within(facts, threads, _MAX_TURNS))
+        if facts is None or (iterations and iterations[-1] is None):
+            return (threads,)  # of any iteration
+        return [each for each in iterations if each is not None]
 
     def access(self, node: Access, threads: Evaluator) -> None:
         if node.point in self.wanted:
@@ -92,7 +92,7 @@ class _Walk(RunningThreads):
             self.found[access.point] = min(low, *starts), max(high, max(starts) + width)
 
 
-class _ByThread(_Walk):
+class _ByThread(_EnumerationWalk):
     """``starts``: of each access, the first bytes that it is at, with the thread; None: they are not known."""
 
     def __init__(self, kernel: Kernel, values: ValueFacts, wanted: frozenset[int]) -> None:

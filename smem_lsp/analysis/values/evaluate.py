@@ -12,21 +12,21 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import compress
 
-from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS
-from smem_lsp.analysis.values.terms import WHOLE_POINTS, Const, LoopVar, Op, Opaque, Sym, Term, Thread
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.ir.nodes import Access, Dims
-from smem_lsp.ir.values import READS, Reading
 from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import BINARY, MOST_SHIFTED, TRUTHS, UNARY
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.terms.bit_functions import BIT_FUNCTIONS
+from smem_lsp.terms.language import WHOLE_POINTS, Const, LoopVar, Op, OpaqueTerm, Sym, Term, Thread
+from smem_lsp.terms.operators import READS, OperandType
 
 Vector = int | list[int]
 
 _LIMIT = 1 << 31
 _READS = frozenset(each.spelling for each in READS)
-_NARROW = (Reading.UNKNOWN, Reading.INT)
+_NARROW = (OperandType.UNKNOWN, OperandType.INT)
 _FULL = ("&", "__brev()")  # may need the 32nd bit
 _WIDE = frozenset((*_FULL, "?:", "/", "%", ">>", "min", "max"))  # and what may return such a number
 
@@ -64,7 +64,7 @@ def asks(access: Access, threads: Evaluator) -> Evaluator | None:
 
 
 @dataclass(slots=True)
-class Work:
+class EvaluationBudget:
     """``left``: how many more numbers may be computed; beyond, every value is unknown."""
 
     left: int
@@ -82,7 +82,7 @@ class Evaluator:
     bound: Mapping[LoopVar, Vector] = field(default_factory=dict)
     threads: Sequence[int] = ()
     exits: Mapping[Term, Mapping[int, int]] = field(default_factory=dict)
-    work: Work | None = None
+    work: EvaluationBudget | None = None
     _known: dict[Term, Vector | None] = field(default_factory=dict)
     _behind: dict[Term, Vector | None] = field(default_factory=dict)  # of terms that rest on exits
     _outer: Evaluator | None = None  # the same threads outside of the iteration that binds ``_own``
@@ -196,7 +196,7 @@ class Evaluator:
             return self.symbols.get(term.name)
         if isinstance(term, LoopVar):
             return self.bound.get(term)
-        if isinstance(term, Opaque):
+        if isinstance(term, OpaqueTerm):
             return self._given(term)
         return self._operation(term) if isinstance(term, Op) else None
 
@@ -270,7 +270,7 @@ class Evaluator:
 
     def _read(self, term: Op, arg: Term, value: Vector) -> Vector | None:
         """An operand as the type that the operator reads it as."""
-        mask, wanted = term.reading.mask, self.strict and term.reading is Reading.UNKNOWN
+        mask, wanted = term.reading.mask, self.strict and term.reading is OperandType.UNKNOWN
         if (
             self.strict
             and term.reading in _NARROW
@@ -372,7 +372,7 @@ def decided(condition: Term, threads: Evaluator) -> list[int] | None:
     return found
 
 
-def iterations(
+def iterations_within(
     loop: LoopFacts, outside: Evaluator, most: int = 70, *, together: bool = False
 ) -> Iterator[Evaluator | None]:
     """The evaluators of a loop's iterations, from the first on, each for the threads that still run.

@@ -7,10 +7,10 @@ integers.
 
 from __future__ import annotations
 
-from smem_lsp.analysis.values.terms import POINTS, Const, Op, Table, Term, Thread
-from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import COMPARISONS
+from smem_lsp.terms.language import POINTS, Const, Op, Term, TermTable, Thread
+from smem_lsp.terms.operators import OperandType
 
 _EXACT = 1 << 24
 _MOST_DIVIDED = 1 << 20
@@ -21,7 +21,7 @@ _QUOTIENT = "float/()"
 _Ratio = tuple[Term, int]  # an integer, and a power of two that divides it
 
 
-def exact(table: Table, operator: str, args: tuple[Term, ...]) -> Term | None:
+def exact(table: TermTable, operator: str, args: tuple[Term, ...]) -> Term | None:
     """A comparison of such numbers, or one cut to an integer, as a term of integers; None: it is none, or not known
     exactly."""
     if operator == _CUT and len(args) == 1:
@@ -29,7 +29,7 @@ def exact(table: Table, operator: str, args: tuple[Term, ...]) -> Term | None:
         if found is None:
             return None
         over, by = found
-        return over if by == 1 else table.op("/", over, table.const(by), reading=Reading.INT)
+        return over if by == 1 else table.op("/", over, table.const(by), reading=OperandType.INT)
     if operator not in COMPARISONS or not any(map(_has_point, args)):
         return None
     one, other = (_ratio(table, each) for each in args)
@@ -37,7 +37,10 @@ def exact(table: Table, operator: str, args: tuple[Term, ...]) -> Term | None:
         return None
     (a, by), (b, n) = one, other
     return table.op(
-        operator, table.op("*", a, table.const(n)), table.op("*", b, table.const(by)), reading=Reading.LONG
+        operator,
+        table.op("*", a, table.const(n)),
+        table.op("*", b, table.const(by)),
+        reading=OperandType.LONG,
     )
 
 
@@ -48,7 +51,7 @@ def _has_point(term: Term) -> bool:
     return term.operator in POINTS or any(map(_has_point, term.args))
 
 
-def _ratio(table: Table, term: Term) -> _Ratio | None:
+def _ratio(table: TermTable, term: Term) -> _Ratio | None:
     checkpoint()
     found = _found(table, term)
     if found is None:
@@ -58,7 +61,7 @@ def _ratio(table: Table, term: Term) -> _Ratio | None:
     return found if certain and low >= -_EXACT and high <= _EXACT and by <= _MOST_DIVIDED else None
 
 
-def _found(table: Table, term: Term) -> _Ratio | None:
+def _found(table: TermTable, term: Term) -> _Ratio | None:
     if isinstance(term, Const | Thread) or (isinstance(term, Op) and term.known):
         return term, 1
     if not isinstance(term, Op) or not 0 < len(term.args) <= 2:
@@ -72,13 +75,13 @@ def _found(table: Table, term: Term) -> _Ratio | None:
     return _of_two(table, term.operator, known[0], known[1])
 
 
-def _of_one(table: Table, operator: str, one: _Ratio) -> _Ratio | None:
+def _of_one(table: TermTable, operator: str, one: _Ratio) -> _Ratio | None:
     if operator in _AS_POINT:
         return one
     return (table.op("neg", one[0]), one[1]) if operator == "neg" else None
 
 
-def _of_two(table: Table, operator: str, one: _Ratio, other: _Ratio) -> _Ratio | None:
+def _of_two(table: TermTable, operator: str, one: _Ratio, other: _Ratio) -> _Ratio | None:
     (a, by), (b, n) = one, other
     if operator == "*":
         return table.op("*", a, b), by * n

@@ -6,10 +6,10 @@ from itertools import product
 
 from smem_lsp.analysis.values.orbits import orbit_of
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Term
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence, ValueFacts
-from smem_lsp.ir.values import Reading, computed, operator_of
 from smem_lsp.source.integers import BINARY, NUMERIC
+from smem_lsp.terms.language import Const, LoopVar, Op, Term
+from smem_lsp.terms.operators import OperandType, computed, operator_of
 
 _MOST = 34  # values
 _MOST_CASES = 80  # operands of one operation
@@ -40,7 +40,7 @@ def _of_operation(
     left, right = sides
     if left is None or right is None or len(left) * len(right) > _MOST_CASES:
         return None
-    found = [computed(operator_of(term.operator), a, b, Reading.INT) for a, b in product(left, right)]
+    found = [computed(operator_of(term.operator), a, b, OperandType.INT) for a, b in product(left, right)]
     known = frozenset(each for each in found if each is not None)
     return known if len(found) == sum(each is not None for each in found) and len(known) <= _MOST else None
 
@@ -92,7 +92,7 @@ def _of_orbit(values: ValueFacts, loop: LoopFacts, moves: Recurrence) -> frozens
 
 
 def advanced(operator: str, n: int, by: int) -> int | None:
-    """``n`` after one turn of a loop that doubles or halves it; None: it is no such loop."""
+    """``n`` after one iteration of a loop that doubles or halves it; None: it is no such loop."""
     if by <= 0 or (operator in ("*", "/") and by < 2) or by > 31:
         return None
     found = BINARY[operator](n, by) if operator in ("*", "/", "<<", ">>") else None

@@ -1,5 +1,5 @@
-"""Do the threads of a block of known shape together write every byte of a buffer? Counted thread by thread and turn by
-turn, for addresses that no solver inverts: rows that are stored swizzled.
+"""Do the threads of a block of known shape together write every byte of a buffer? Counted thread by thread and
+iteration by iteration, for addresses that no solver inverts: rows that are stored swizzled.
 
 Only what surely runs counts: a condition or an end of a loop that is not known leaves out what depends on it.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from smem_lsp.analysis.values.evaluate import Evaluator, Work, iterations
+from smem_lsp.analysis.values.evaluate import EvaluationBudget, Evaluator, iterations_within
 from smem_lsp.analysis.values.running_threads import RunningThreads
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Dims, Kernel, Loop, Node
@@ -25,23 +25,25 @@ def is_filled(
     the buffer in bytes."""
     if not 0 < size <= _MAX_BYTES:
         return False
-    walk = _Walk(kernel, values, writes, size)
-    walk.seq(nodes, Evaluator(dims, work=Work(_MAX_WORK)))
+    walk = _FillWalk(kernel, values, writes, size)
+    walk.seq(nodes, Evaluator(dims, work=EvaluationBudget(_MAX_WORK)))
     return 0 not in walk.written
 
 
-class _Walk(RunningThreads):
+class _FillWalk(RunningThreads):
     def __init__(self, kernel: Kernel, values: ValueFacts, writes: frozenset[int], size: int) -> None:
         super().__init__(values)
         self.kernel = kernel
         self.writes = writes
         self.written = bytearray(size)
 
-    def turns(self, node: Loop, threads: Evaluator) -> Iterable[Evaluator]:
+    def iterations(self, node: Loop, threads: Evaluator) -> Iterable[Evaluator]:
         facts = self.values.loops.get(node.point)
-        turns = [] if facts is None or facts.exits else list(iterations(facts, threads, _MAX_TURNS))
-        known = [each for each in turns if each is not None]
-        return known if len(known) == len(turns) else ()
+        iterations = (
+            [] if facts is None or facts.exits else list(iterations_within(facts, threads, _MAX_TURNS))
+        )
+        known = [each for each in iterations if each is not None]
+        return known if len(known) == len(iterations) else ()
 
     def access(self, node: Access, threads: Evaluator) -> None:
         if node.point in self.writes:

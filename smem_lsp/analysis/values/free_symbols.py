@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 
-from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Sym, Term, operands_of, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import LoopVar, Op, OpaqueTerm, Sym, Term, operands_of, parts_of
 
 _PLACE = ("blockDim.", "blockIdx.", "gridDim.")  # of a block: no sizes
 
@@ -74,7 +74,7 @@ class Rests:
             elif isinstance(term, Sym):
                 free = not term.name.startswith("blockDim.")
                 found = self._bit(term.name) if free else 0, free
-            elif isinstance(term, Opaque):
+            elif isinstance(term, OpaqueTerm):
                 of = term.sources if term.origin == "load" and term.sources else (term,)
                 found = self._bit("#" + ",".join(str(each.serial) for each in of)), True
             else:

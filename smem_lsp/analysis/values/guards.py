@@ -11,19 +11,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Op, Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Branch, Jump, Kernel, Node
-from smem_lsp.ir.values import Reading
 from smem_lsp.ir.walks import Descent
 from smem_lsp.source.integers import MIRRORED, NEGATED
 from smem_lsp.source.record import dataclass
 from smem_lsp.terms.intervals import Interval, narrowed
+from smem_lsp.terms.language import Op, Term
+from smem_lsp.terms.operators import OperandType
 
 Guards = tuple[tuple[Term, bool], ...]
 """Conditions, each with the value that it has."""
 
-_SIGNED = (Reading.INT, Reading.LONG)
+_SIGNED = (OperandType.INT, OperandType.LONG)
 
 
 def guards_of(kernel: Kernel, values: ValueFacts) -> Mapping[int, Guards]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from smem_lsp.analysis.values.terms import Op, Opaque, Sym, Term
 from smem_lsp.ir import values as ir
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.source import checkpoint, record
+from smem_lsp.terms.language import Op, OpaqueTerm, Sym, Term
+from smem_lsp.terms.operators import Operator
 
 # the result may be the address that an operand is
-_KEEP = (ir.Operator.ADD, ir.Operator.SUBTRACT, ir.Operator.CONDITIONAL, ir.Operator.CAST)
+_KEEP = (Operator.ADD, Operator.SUBTRACT, Operator.CONDITIONAL, Operator.CAST)
 _MAX_MEMBERS = 4  # of members; beyond it the whole object counts
 
 
@@ -32,7 +33,7 @@ class Untouched:
         names = [name for leaf in leaves if (name := _path(leaf)) is not None]
         pointers = [name for name in names if name in self.memory.pointers or name.startswith("::")]
         if not pointers:  # members of what the kernel gets: which one is the pointer is not known
-            if any(isinstance(leaf, Opaque) for leaf in leaves) or not any("." in name for name in names):
+            if any(isinstance(leaf, OpaqueTerm) for leaf in leaves) or not any("." in name for name in names):
                 return False
             pointers = [name for name in names if "." in name]
         return all(self.leaves_alone(name) for name in pointers)
@@ -68,10 +69,10 @@ def untouched(memory: GlobalMemory, assigned: Mapping[int, Sequence[ir.Value]]) 
             if (value.index, members) not in seen:
                 seen.add((value.index, members))
                 stack.extend((each, members) for each in assigned.get(value.index, ()))
-        elif isinstance(value, ir.Op) and value.operator is ir.Operator.MEMBER:
+        elif isinstance(value, ir.Op) and value.operator is Operator.MEMBER:
             inner = value.spelling + members if members.count(".") < _MAX_MEMBERS else ""
             stack.append((value.args[0], inner))
-        elif isinstance(value, ir.Op) and value.operator is ir.Operator.ELEMENT:
+        elif isinstance(value, ir.Op) and value.operator is Operator.ELEMENT:
             stack.append((value.args[0], ""))  # any element
         elif isinstance(value, ir.Op) and value.operator in _KEEP:
             stack.extend((each, members) for each in value.args)

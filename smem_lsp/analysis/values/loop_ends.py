@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Table, Term, parts_of
 from smem_lsp.analysis.values.value_facts import LoopFacts
-from smem_lsp.ir.values import Reading
 from smem_lsp.source import checkpoint
+from smem_lsp.terms.language import Const, LoopVar, Op, OpaqueTerm, Term, TermTable, parts_of
+from smem_lsp.terms.operators import OperandType
 from smem_lsp.terms.polynomial import added, of_operation, scaled
 
 _DEEPEST = 12  # operations inside each other
@@ -22,7 +22,7 @@ _Product = tuple[Term, ...]  # in the order of their creation; empty: 1
 _Polynomial = Mapping[_Product, int]
 
 
-def in_order(table: Table, loop: LoopFacts) -> LoopFacts:
+def in_order(table: TermTable, loop: LoopFacts) -> LoopFacts:
     """The loop with ``<`` or ``>`` for ``!=``, where both are the same."""
     head = loop.head
     if not isinstance(head, Op) or head.operator != "!=" or loop.once:
@@ -72,16 +72,16 @@ def _moving(difference: _Polynomial, loop: LoopFacts) -> tuple[_Polynomial, int]
 
 def _is_fixed(term: Term, begins: int) -> bool:
     """Is it the same in all iterations? ``begins``: the last term in front of the loop."""
-    return all(each.serial <= begins or not isinstance(each, Opaque | LoopVar) for each in parts_of(term))
+    return all(each.serial <= begins or not isinstance(each, OpaqueTerm | LoopVar) for each in parts_of(term))
 
 
-def _compared(table: Table, condition: Term, operator: str) -> Term | None:
+def _compared(table: TermTable, condition: Term, operator: str) -> Term | None:
     """A condition of the loop with another operator; a number is what it is."""
     if isinstance(condition, Const):
         return condition
     if not isinstance(condition, Op) or condition.operator != "!=":
         return None
-    return table.op(operator, *condition.args, reading=Reading.LONG)
+    return table.op(operator, *condition.args, reading=OperandType.LONG)
 
 
 def _polynomial(term: Term, depth: int) -> _Polynomial | None:

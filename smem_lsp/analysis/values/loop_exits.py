@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from smem_lsp.analysis.values.evaluate import Evaluator, iterations
-from smem_lsp.analysis.values.terms import Opaque, Term, parts_of
+from smem_lsp.analysis.values.evaluate import Evaluator, iterations_within
 from smem_lsp.analysis.values.value_facts import Exit, LoopFacts
 from smem_lsp.source import checkpoint
+from smem_lsp.terms.language import OpaqueTerm, Term, parts_of
 
 _MOST = 70  # iterations
 
@@ -21,7 +21,7 @@ def exit_values(
     found: dict[Term, dict[int, int]] = {exit_.value: {} for exit_ in wanted}
     staying: Sequence[int] = outside.threads
     last: Evaluator | None = None
-    for inside in iterations(loop, outside, _MOST):
+    for inside in iterations_within(loop, outside, _MOST):
         checkpoint()
         if last is None:  # what is computed from other unknown values stays unknown once the loop has run
             wanted = [
@@ -39,7 +39,7 @@ def exit_values(
 
 
 def _unknown(term: Term) -> Iterable[Term]:
-    return () if term.known else (part for part in parts_of(term) if isinstance(part, Opaque))
+    return () if term.known else (part for part in parts_of(term) if isinstance(part, OpaqueTerm))
 
 
 def _leave(

@@ -1,12 +1,12 @@
-"""Loop variables whose value follows from the turn: pointers that are swapped, ``buf ^= 1``, ``i = (i + 1) % 3``,
-whatever else repeats, and what a loop of few turns does."""
+"""Loop variables whose value follows from the iteration: pointers that are swapped, ``buf ^= 1``, ``i = (i + 1) % 3``,
+whatever else repeats, and what a loop of few iterations does."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Table, Term, parts_of
 from smem_lsp.analysis.values.value_facts import LoopFacts, Orbit, Recurrence, ValueFacts
+from smem_lsp.terms.language import Const, LoopVar, Op, OpaqueTerm, Term, TermTable, parts_of
 
 _MOST_TURNS = 32
 _MOST_NUMBER = (1 << 31) - 1
@@ -20,7 +20,7 @@ def orbit_of(values: ValueFacts, loop: LoopFacts, atom: LoopVar) -> Orbit | None
     return values.orbits[atom]
 
 
-def _orbit_of(table: Table, loop: LoopFacts, atom: LoopVar) -> Orbit | None:
+def _orbit_of(table: TermTable, loop: LoopFacts, atom: LoopVar) -> Orbit | None:
     moves = {each.atom: each for each in loop.recurrences}
     moving = _moving(loop, moves, atom)
     if moving is None:
@@ -30,7 +30,7 @@ def _orbit_of(table: Table, loop: LoopFacts, atom: LoopVar) -> Orbit | None:
     while state not in seen:
         if seen and len(seen) == loop.trips:
             values = tuple(each[atom] for each in seen)
-            return Orbit(values[:-1], values[-1:])  # more turns there are not
+            return Orbit(values[:-1], values[-1:])  # more iterations there are not
         if len(seen) >= _MOST_TURNS:
             return None
         seen.append(state)
@@ -41,9 +41,9 @@ def _orbit_of(table: Table, loop: LoopFacts, atom: LoopVar) -> Orbit | None:
     return Orbit(values[:again], values[again:])
 
 
-def last_value(table: Table, moves: Recurrence, trips: int) -> Const | None:
-    """What a variable that begins as a constant is behind a loop of few turns, ``trips``; None: something else decides,
-    too, or it may wrap, which the term that it becomes need not say."""
+def last_value(table: TermTable, moves: Recurrence, trips: int) -> Const | None:
+    """What a variable that begins as a constant is behind a loop of few iterations, ``trips``; None: something else
+    decides, too, or it may wrap, which the term that it becomes need not say."""
     value: Term = moves.init
     left = trips
     while isinstance(value, Const) and abs(value.n) <= _MOST_NUMBER and trips <= _MOST_TURNS:
@@ -81,10 +81,10 @@ def _variables(parts: Iterable[Term], loop: LoopFacts) -> list[LoopVar]:
 def _is_made_inside(part: Term, loop: LoopFacts) -> bool:
     if part.serial <= loop.begins or (isinstance(part, LoopVar) and part.loop == loop.point):
         return False
-    return isinstance(part, Opaque | LoopVar)
+    return isinstance(part, OpaqueTerm | LoopVar)
 
 
-def _with(table: Table, term: Term, state: Mapping[LoopVar, Term], known: dict[Term, Term]) -> Term:
+def _with(table: TermTable, term: Term, state: Mapping[LoopVar, Term], known: dict[Term, Term]) -> Term:
     """The term with the values of ``state`` for the variables."""
     if isinstance(term, LoopVar):
         return state.get(term, term)

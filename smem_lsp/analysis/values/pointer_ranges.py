@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from smem_lsp.analysis.values.extents import Extent
-from smem_lsp.ir.nodes import Access, AddressSpace, Assign, Kernel, storages_of, walk
-from smem_lsp.ir.values import Const, Op, Operator, Value, Var, variables_of
+from smem_lsp.ir.nodes import Access, AddressSpace, Assignment, Kernel, storages_of, walk
+from smem_lsp.ir.values import Const, Op, Value, Var, variables_of
 from smem_lsp.source import checkpoint
+from smem_lsp.terms.operators import Operator
 
 _Assigned = Mapping[int, list[Value]]  # by variable
 
@@ -98,7 +99,7 @@ def assignments(kernel: Kernel) -> _Assigned:
     """All that is ever assigned to each variable."""
     assigned: dict[int, list[Value]] = {}
     for node in walk(kernel.body):
-        if isinstance(node, Assign):
+        if isinstance(node, Assignment):
             assigned.setdefault(node.variable, []).append(node.value)
     return assigned
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from smem_lsp.analysis.values.bit_functions import MOST
-from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Op, Opaque, Sym, Term, Thread, parts_of
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
-from smem_lsp.ir.values import Reading
 from smem_lsp.source.budget import pause, uncounted
 from smem_lsp.source.integers import MIRRORED, NEGATED
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MAX_BLOCK, MAX_GRID
+from smem_lsp.terms.bit_functions import MOST
 from smem_lsp.terms.intervals import ANY, INFINITE, Interval, all_ones, narrowed, of_one, of_two, wrapped
+from smem_lsp.terms.language import Const, Level, LoopVar, Op, OpaqueTerm, Sym, Term, Thread, parts_of
+from smem_lsp.terms.operators import OperandType
 
 _MOST_ASSUMED = 3  # variables of loops whose bounds are guessed at once
 _MOST_ATTEMPTS = 6  # to find bounds that a loop keeps
@@ -34,7 +34,7 @@ class Bounds:
     _known: dict[Term, Interval] = field(default_factory=dict)
     _open: set[Term] = field(default_factory=set)
     given: Mapping[Term, Interval] = field(default_factory=dict)
-    _assumed: Mapping[Term, Interval] = field(default_factory=dict)  # that turns of loops are to keep
+    _assumed: Mapping[Term, Interval] = field(default_factory=dict)  # that iterations of loops are to keep
 
     def interval(self, term: Term) -> Interval:
         """(at least, at most), inclusive."""
@@ -62,8 +62,8 @@ class Bounds:
             with uncounted():
                 return self._loop_variable(term)
         if (
-            isinstance(term, Opaque) and term.one_of
-        ):  # behind a loop: as one of its turns leaves it, or as before it
+            isinstance(term, OpaqueTerm) and term.one_of
+        ):  # behind a loop: as one of its iterations leaves it, or as before it
             ends = [self.interval(each) for each in term.sources[: term.one_of]]
             return min(low for low, _ in ends), max(high for _, high in ends)
         return self._operation(term) if isinstance(term, Op) else ANY
@@ -96,7 +96,7 @@ class Bounds:
         mask = term.reading.mask
         if mask is not None:
             a, b = wrapped(a, mask), b if name == ">>" else wrapped(b, mask)
-        found = of_two(name, a, b, signed=mask is None and term.reading is not Reading.UNKNOWN)
+        found = of_two(name, a, b, signed=mask is None and term.reading is not OperandType.UNKNOWN)
         return self._in_block(term, found) if name in ("+", "-") and not self.exact else found
 
     def _arm(self, arm: Term, condition: Term, holds: bool) -> Interval:
@@ -188,7 +188,7 @@ class Bounds:
         return self._kept(mine, first) if mine.kind == "other" else ANY
 
     def _kept(self, mine: Recurrence, guess: Interval) -> Interval:
-        """Bounds that hold at first and that a turn keeps: of ``i = (i + 1) % 2`` 0 and 1."""
+        """Bounds that hold at first and that an iteration keeps: of ``i = (i + 1) % 2`` 0 and 1."""
         edges = sorted(
             {each.n - less for each in parts_of(mine.next) if isinstance(each, Const) for less in (0, 1)}
         )

@@ -1,4 +1,4 @@
-"""Which threads of a block of known shape run what: conditions and turns of loops, evaluated for each of them."""
+"""Which threads of a block of known shape run what: conditions and iterations of loops, evaluated for each of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from smem_lsp.ir.walks import Descent
 
 
 class RunningThreads(Descent[Evaluator]):
-    """``access`` is told which threads make it, once for each turn. An arm that nobody takes is left out."""
+    """``access`` is told which threads make it, once for each iteration. An arm that nobody takes is left out."""
 
     def __init__(self, values: ValueFacts) -> None:
         self.values = values
@@ -21,7 +21,7 @@ class RunningThreads(Descent[Evaluator]):
     def access(self, node: Access, threads: Evaluator) -> None: ...
 
     @abstractmethod
-    def turns(self, node: Loop, threads: Evaluator) -> Iterable[Evaluator]: ...
+    def iterations(self, node: Loop, threads: Evaluator) -> Iterable[Evaluator]: ...
 
     def undecided(self, threads: Evaluator) -> Evaluator | None:
         """Who takes either arm of a branch of which that is not known."""

@@ -3,16 +3,16 @@ decides: the same, worked out for the other thread (CUDA C++ programming guide, 
 
 from __future__ import annotations
 
-from smem_lsp.analysis.values.terms import Const, Op, Sym, Table, Term, Thread
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.terms.language import Const, Op, Sym, Term, TermTable, Thread
 
 _ALL_LANES = (0xFFFFFFFF, -1)
 _OTHERS = ("__shfl_sync()", "__shfl_xor_sync()", "__shfl_up_sync()", "__shfl_down_sync()")
 _MOST = 40  # operations in what is handed over
 
 
-def from_other_lane(table: Table, operator: str, args: tuple[Term, ...]) -> Term | None:
+def from_other_lane(table: TermTable, operator: str, args: tuple[Term, ...]) -> Term | None:
     """The value of a shuffle; None: it is none, or it is not known. Only where a warp is of one row."""
     if operator not in _OTHERS or len(args) not in (3, 4) or not (table.lanes_in_x and table.one_size):
         return None
@@ -23,10 +23,10 @@ def from_other_lane(table: Table, operator: str, args: tuple[Term, ...]) -> Term
     if mask.n not in _ALL_LANES or by.n < 0 or not 0 < width.n <= WARP_SIZE or width.n & width.n - 1:
         return None
     other = _other(table, operator, by.n, width)
-    return None if other is None else _Moved(table, other).of(given)
+    return None if other is None else _ShuffledLanes(table, other).of(given)
 
 
-def _other(table: Table, operator: str, by: int, width: Const) -> Term | None:
+def _other(table: TermTable, operator: str, by: int, width: Const) -> Term | None:
     """``threadIdx.x`` of the other thread."""
     x = table.thread("x")
     lane = table.op("%", x, width)
@@ -41,8 +41,8 @@ def _other(table: Table, operator: str, by: int, width: Const) -> Term | None:
     return table.select(table.op("<", table.op("+", lane, step), width), table.op("+", x, step), x)
 
 
-class _Moved:
-    def __init__(self, table: Table, other: Term) -> None:
+class _ShuffledLanes:
+    def __init__(self, table: TermTable, other: Term) -> None:
         self.table = table
         self.other = other
         self.left = _MOST

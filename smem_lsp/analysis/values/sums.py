@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from smem_lsp.ir.host_terms import Applied, Atom, Product, Sum, Symbol, joined, of_sum
 from smem_lsp.ir.nodes import Dims, LaunchSite
-from smem_lsp.ir.values import OF_ADDRESS, Const, Op, Operator, Sym, Value, Var
+from smem_lsp.ir.values import OF_ADDRESS, Const, Op, Sym, Value, Var
 from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import BINARY, applied
+from smem_lsp.terms.operators import Operator
 from smem_lsp.terms.polynomial import (
     added,
     is_nonnegative,
@@ -20,12 +20,13 @@ from smem_lsp.terms.polynomial import (
     of_operation,
     scaled,
 )
+from smem_lsp.terms.symbolic import Applied, Atom, Product, Symbol, SymbolicSum, joined, of_sum
 
 _MOST_DEPTH = 24
 _WORD = 0xFFFFFFFF
 
 
-def sum_of(value: Value, assigned: Mapping[int, list[Value]], depth: int = 0) -> Sum | None:
+def sum_of(value: Value, assigned: Mapping[int, list[Value]], depth: int = 0) -> SymbolicSum | None:
     """A value as a sum; None: it is not the same for all threads and at all times, or too hard. ``assigned``: by
     variable, all that is ever assigned to it."""
     checkpoint()
@@ -61,7 +62,7 @@ def may_be_negative(atom: Atom) -> bool:
     )
 
 
-def fixed_part(value: Value, assigned: Mapping[int, list[Value]]) -> Sum:
+def fixed_part(value: Value, assigned: Mapping[int, list[Value]]) -> SymbolicSum:
     """What of a value is the same for all threads and at all times, where the rest is only added to it; else 0."""
     whole = sum_of(value, assigned)
     if whole is not None:
@@ -77,21 +78,21 @@ def fixed_part(value: Value, assigned: Mapping[int, list[Value]]) -> Sum:
     return {}
 
 
-def larger(a: Sum, b: Sum) -> Sum | None:
+def larger(a: SymbolicSum, b: SymbolicSum) -> SymbolicSum | None:
     """The larger one; None: that depends on the symbols."""
     if is_nonnegative(added(a, b, -1)):
         return a
     return b if is_nonnegative(added(b, a, -1)) else None
 
 
-def total_of(sums: Iterable[Sum]) -> Sum:
-    found: Sum = {}
+def total_of(sums: Iterable[SymbolicSum]) -> SymbolicSum:
+    found: SymbolicSum = {}
     for each in sums:
         found = added(found, each)
     return found
 
 
-def passed_by(site: LaunchSite) -> Sum | None:
+def passed_by(site: LaunchSite) -> SymbolicSum | None:
     """The dynamic bytes that a launch passes, in the kernel's own terms; None: not known in terms."""
     return None if site.dynamic is None else sum_of(site.dynamic.value, {})
 
@@ -101,7 +102,7 @@ def sizes_of(dims: Dims) -> dict[str, int]:
     return dict(zip(("blockDim.x", "blockDim.y", "blockDim.z"), dims))
 
 
-def number_of(total: Sum, known: Mapping[str, int]) -> int | None:
+def number_of(total: SymbolicSum, known: Mapping[str, int]) -> int | None:
     """Its value. ``known``: by the text of an atom; None: an atom has no value."""
     found = 0
     for product, n in total.items():
@@ -124,7 +125,7 @@ def _number_of_atom(atom: Atom, known: Mapping[str, int]) -> int | None:
     return applied(atom.operator, left, right) if atom.operator in BINARY else None
 
 
-def spelled(total: Sum) -> str:
+def spelled(total: SymbolicSum) -> str:
     """``4·n + 128``"""
     parts = [
         "·".join([*(() if n == 1 and texts else (f"{n:,}",)), *texts])
@@ -154,7 +155,7 @@ def text_of(atom: Atom) -> str:
     return f"({f' {operator} '.join(texts)})" if len(texts) == 2 else f"{operator}{texts[0]}"
 
 
-def _member(value: Op, assigned: Mapping[int, list[Value]]) -> Sum | None:
+def _member(value: Op, assigned: Mapping[int, list[Value]]) -> SymbolicSum | None:
     """``params.n`` of a parameter that is never changed."""
     path: list[str] = []
     inner: Value = value
@@ -166,7 +167,7 @@ def _member(value: Op, assigned: Mapping[int, list[Value]]) -> Sum | None:
     return {(Symbol(".".join([inner.name, *path])),): 1} if isinstance(inner, Sym) else None
 
 
-def _operation(value: Op, args: list[Sum]) -> Sum | None:
+def _operation(value: Op, args: list[SymbolicSum]) -> SymbolicSum | None:
     name = value.operator
     if name is Operator.CAST:
         return args[0]

@@ -19,7 +19,6 @@ from smem_lsp.analysis.values.loop_assignments import assigned_in, escapes
 from smem_lsp.analysis.values.loop_ends import in_order
 from smem_lsp.analysis.values.orbits import last_value
 from smem_lsp.analysis.values.shuffles import from_other_lane
-from smem_lsp.analysis.values.terms import Const, Level, LoopVar, Sym, Table, Term, is_free, is_truth
 from smem_lsp.analysis.values.value_facts import (
     Exit,
     LoopFacts,
@@ -32,11 +31,10 @@ from smem_lsp.ir import values as ir
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.nodes import (
     Access,
-    Assign,
+    Assignment,
     Barrier,
     BarrierKind,
     Branch,
-    Exchange,
     GlobalAccess,
     Jump,
     JumpKind,
@@ -44,12 +42,15 @@ from smem_lsp.ir.nodes import (
     Node,
     Proxy,
     Seq,
+    WarpCollective,
 )
 from smem_lsp.ir.nodes import walk as walk_tree
 from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import OPERATORS
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.terms.language import Const, Level, LoopVar, Sym, Term, TermTable, is_free, is_truth
+from smem_lsp.terms.operators import Operator
 
 _MAX_PENDING = 40  # nested lazy entries
 
@@ -69,7 +70,7 @@ _ESCAPED = _Later(lambda: Term(0), 0)
 _Entry = Term | _Later
 Environment = dict[int, _Entry]
 
-_LOADS = (ir.Operator.LOAD, ir.Operator.READONLY, ir.Operator.ELEMENT)
+_LOADS = (Operator.LOAD, Operator.READONLY, Operator.ELEMENT)
 
 NOTHING_PASSED: Mapping[str, ir.Value] = MappingProxyType({})
 
@@ -87,17 +88,17 @@ def propagate(
 ) -> ValueFacts:
     """Terms of a kernel's accesses, branches and loops.
 
-    ``memory``: the kernel's effects on global memory; ``rows``, ``warp_sizes``, ``lanes_in_x``: see ``Table``;
+    ``memory``: the kernel's effects on global memory; ``rows``, ``warp_sizes``, ``lanes_in_x``: see ``TermTable``;
     ``agreed``: values that, as the author states, are the same for all threads of a block; ``passed``: what launches
     pass for parameters, in terms of the block and the grid; ``given``: what is true of every launch, in terms of these
     and of parameters.
     """
     assigned: dict[int, list[ir.Value]] = {}
     for node in walk_tree(body):
-        if type(node) is Assign:
+        if type(node) is Assignment:
             assigned.setdefault(node.variable, []).append(node.value)
-    walk = _Walk(
-        Table(rows, warp_sizes, lanes_in_x or rows),
+    walk = _SymbolicWalk(
+        TermTable(rows, warp_sizes, lanes_in_x or rows),
         agreed,
         untouched(memory or GlobalMemory(), assigned),
         passed,
@@ -215,8 +216,8 @@ class _Meetings:
 
 
 @dataclass(slots=True)
-class _Walk:
-    table: Table
+class _SymbolicWalk:
+    table: TermTable
     agreed: frozenset[ir.Value]
     untouched: Untouched
     passed: Mapping[str, ir.Value]
@@ -248,13 +249,13 @@ class _Walk:
         alive = True
         for node in items:
             checkpoint()
-            if type(node) is Assign:
+            if type(node) is Assignment:
                 self.assign(node)
             elif type(node) is Access:
                 self.access(node)
             elif type(node) is GlobalAccess:
                 self.global_access(node)
-            elif type(node) is Exchange or type(node) is Barrier:
+            elif type(node) is WarpCollective or type(node) is Barrier:
                 self.meeting(node)
             elif type(node) is Proxy:
                 if node.offset is not None:
@@ -298,18 +299,18 @@ class _Walk:
             if node.atomic.added is not None:
                 contents.added[point] = before, self.term(node.atomic.added)
 
-    def meeting(self, node: Barrier | Exchange) -> None:
+    def meeting(self, node: Barrier | WarpCollective) -> None:
         """Threads that wait for each other: the mask of lanes, and what they exchange; the number and thread count of a
         named barrier."""
         if node.mask is not None:
             self.meetings.masks[node.point] = self.term(node.mask)
-        if type(node) is Exchange:
+        if type(node) is WarpCollective:
             self.meetings.exchanged[node.point] = tuple([self.term(value) for value in node.given])
         if type(node) is Barrier and node.kind is BarrierKind.NAMED:
             number = None if node.number is None else self.term(node.number)
             self.meetings.named[node.point] = number, None if node.count is None else self.term(node.count)
 
-    def assign(self, node: Assign) -> None:
+    def assign(self, node: Assignment) -> None:
         term = self.table.fitted(self.term(node.value), node.reading)
         if escapes(node):
             self.env[node.variable] = _ESCAPED
@@ -570,21 +571,21 @@ class _Walk:
 
     def other(self, value: ir.Op, args: tuple[Term, ...]) -> Term:
         operator = value.operator
-        if operator is ir.Operator.ELEMENT and isinstance(args[0], Sym) and isinstance(args[1], Const):
+        if operator is Operator.ELEMENT and isinstance(args[0], Sym) and isinstance(args[1], Const):
             return self.part_of_parameter(self.table.sym(f"{args[0].name}[{args[1].n}]"))
         if operator in _LOADS:  # the last operand distinguishes them
-            constant = operator is ir.Operator.READONLY or self.untouched.covers(args[0])
+            constant = operator is Operator.READONLY or self.untouched.covers(args[0])
             level = Level.BLOCK if constant else Level.THREAD
-            lasting = operator is ir.Operator.READONLY or (constant and self.untouched.lasts(args[0]))
+            lasting = operator is Operator.READONLY or (constant and self.untouched.lasts(args[0]))
             return self.table.opaque("load", args, level=level, steady=constant, lasting=lasting)
-        if operator is ir.Operator.MEMBER:
+        if operator is Operator.MEMBER:
             return self.part_of_parameter(self.table.member(value.spelling, args[0]))
         if operator.is_named:
             found = exact(self.table, value.spelling, args)
             if found is None:
                 found = from_other_lane(self.table, value.spelling, args)
             return self.table.op(value.spelling, *args) if found is None else found
-        if operator is ir.Operator.CAST and is_truth(args[0]):
+        if operator is Operator.CAST and is_truth(args[0]):
             return args[0]  # 0 or 1 in every type
         return self.table.opaque("lost", args)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from smem_lsp.analysis.values.terms import Const, Op, Sym, Term, Thread
+from smem_lsp.terms.language import Const, Op, Sym, Term, Thread
 from smem_lsp.terms.polynomial import names_joined, of_operation
 
 _DEEPEST = 6  # operations inside each other

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from smem_lsp.analysis.values.evaluate import Evaluator, Vector, advance
-from smem_lsp.analysis.values.terms import LoopVar, Op
 from smem_lsp.analysis.values.value_facts import LoopFacts
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import LoopVar, Op
 
 _Advancing = Mapping[LoopVar, tuple[list[int], int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Iterations:
+class CountedIterations:
     """``counts``: how often each of ``threads`` runs the body."""
 
     threads: Evaluator
@@ -23,15 +23,15 @@ class Iterations:
 
     def first(self) -> Evaluator | None:
         """The first iteration, for the threads that run it."""
-        return self._turn([0] * len(self.counts), [count > 0 for count in self.counts])
+        return self._iteration([0] * len(self.counts), [count > 0 for count in self.counts])
 
     def last(self, back: int = 0) -> Evaluator | None:
         """The iteration ``back`` before each thread's last one. Only loop variables with a constant step are
         known."""
         numbers = [count - 1 - back for count in self.counts]
-        return self._turn(numbers, [number >= 0 for number in numbers])
+        return self._iteration(numbers, [number >= 0 for number in numbers])
 
-    def _turn(self, numbers: list[int], running: list[bool]) -> Evaluator | None:
+    def _iteration(self, numbers: list[int], running: list[bool]) -> Evaluator | None:
         if not any(running):
             return None
         bound: dict[LoopVar, Vector] = {}
@@ -43,7 +43,7 @@ class Iterations:
         return here.within(bound)
 
 
-def iterations_of(facts: LoopFacts, threads: Evaluator) -> Iterations | None:
+def iterations_of(facts: LoopFacts, threads: Evaluator) -> CountedIterations | None:
     """The iterations of a loop; None: unknown number. ``threads``: evaluates before the loop."""
     advancing: dict[LoopVar, tuple[list[int], int]] = {}
     for recurrence in facts.recurrences:
@@ -51,9 +51,9 @@ def iterations_of(facts: LoopFacts, threads: Evaluator) -> Iterations | None:
         if found is not None:
             advancing[recurrence.atom] = found
     if facts.trips is not None:
-        return Iterations(threads, [facts.trips] * len(threads.threads), advancing)
+        return CountedIterations(threads, [facts.trips] * len(threads.threads), advancing)
     counts = _counts(facts, threads, advancing)
-    return None if counts is None else Iterations(threads, counts, advancing)
+    return None if counts is None else CountedIterations(threads, counts, advancing)
 
 
 def _counts(facts: LoopFacts, threads: Evaluator, advancing: _Advancing) -> list[int] | None:

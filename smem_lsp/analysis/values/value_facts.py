@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from smem_lsp.analysis.values.terms import LoopVar, Op, Opaque, Sym, Table, Term, parts_of
 from smem_lsp.ir.nodes import Access, Buffer
 from smem_lsp.source import record
 from smem_lsp.source.regex import regex
+from smem_lsp.terms.language import LoopVar, Op, OpaqueTerm, Sym, Term, TermTable, parts_of
 
 
 @record
@@ -58,8 +58,8 @@ class Exit:
 
 @record
 class Orbit:
-    """The values of a variable in the turns of its loop from 0 on: ``first`` ones, then ``repeated`` ones again and
-    again, if there are so many turns."""
+    """The values of a variable in the iterations of its loop from 0 on: ``first`` ones, then ``repeated`` ones again
+    and again, if there are so many iterations."""
 
     first: tuple[Term, ...]
     repeated: tuple[Term, ...]
@@ -70,7 +70,7 @@ class ValueFacts:
     """Terms by point. ``indices``: one per dimension; ``offsets``: bytes from the start of the buffer, if an access has
     no index; ``bases``: for an access to a member, where its object begins."""
 
-    table: Table
+    table: TermTable
     indices: Mapping[int, tuple[Term, ...]]
     offsets: Mapping[int, Term]
     bases: Mapping[int, Term]
@@ -94,7 +94,7 @@ class ValueFacts:
     # of accesses to memory that is not shared, of which no more is known: where the address comes from
     bases_outside: Mapping[int, Term] = field(default_factory=dict)
     own: frozenset[Term] = frozenset()  # addresses of memory that only their thread has
-    may_wrap: frozenset[Term] = frozenset()  # sums and products that are taken not to, as ``Table`` says
+    may_wrap: frozenset[Term] = frozenset()  # sums and products that are taken not to, as ``TermTable`` says
     orbits: dict[LoopVar, Orbit | None] = field(
         default_factory=dict, init=False, compare=False
     )  # as far as asked for
@@ -138,7 +138,7 @@ class ValueFacts:
         """What it is computed from, or what was loaded for it, and from where."""
         if isinstance(term, Op):
             return term.args
-        if not isinstance(term, Opaque):
+        if not isinstance(term, OpaqueTerm):
             return ()
         address = None if term.access is None else self.address(term.access)
         return (*term.sources, *(address or ()))
@@ -194,7 +194,7 @@ _SIZES = frozenset(("blockIdx", "blockDim", "gridDim"))
 _CONSTANT = regex(r"([A-Za-z_]\w*(?:::\w+)*)(?:\s*\+\s*(\d+))?")
 
 
-def recurrence(table: Table, atom: LoopVar, init: Term, following: Term, begins: int = 0) -> Recurrence:
+def recurrence(table: TermTable, atom: LoopVar, init: Term, following: Term, begins: int = 0) -> Recurrence:
     """The recurrence of a variable that becomes ``following`` in every iteration. ``begins``: see ``LoopFacts``."""
     if isinstance(following, Op) and len(following.args) == 2:
         a, b = following.args

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from smem_lsp.ir.nodes import Assign, Barrier, BarrierKind, Branch, Loop, Node, Seq, bodies, walk
+from smem_lsp.ir.nodes import Assignment, Barrier, BarrierKind, Branch, Loop, Node, Seq, bodies, walk
 from smem_lsp.ir.values import Op, Thread, Unknown, Value, Var
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.source import checkpoint
@@ -14,7 +14,7 @@ def agreed_parameters(ctx: Context) -> frozenset[str]:
     """Numbers that alone decide whether a barrier of the block is reached: all threads of the block come to it, so they
     have the same ones. ``ctx``: the function, lowered with parameters of which nothing is known."""
     declared = [each for part in ctx.at.function.parameters or () for each in part.declarators if each.name]
-    first = [each for each in ctx.out.items[: len(declared)] if isinstance(each, Assign)]
+    first = [each for each in ctx.out.items[: len(declared)] if isinstance(each, Assignment)]
     numbers = {
         node.variable: declarator.name
         for declarator, node in zip(declared, first)
@@ -23,7 +23,7 @@ def agreed_parameters(ctx: Context) -> frozenset[str]:
     nodes = list(walk(Seq(tuple(ctx.out.items[len(first) :]))))
     assigned: dict[int, list[Value]] = {}
     for node in nodes:
-        if isinstance(node, Assign):
+        if isinstance(node, Assignment):
             assigned.setdefault(node.variable, []).append(node.value)
     found = set[str]()
     for condition in _conditions(nodes):

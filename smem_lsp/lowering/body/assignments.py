@@ -7,16 +7,7 @@ from dataclasses import replace
 from smem_lsp.elaborate.expression_types import computed_type, expression_type
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind
-from smem_lsp.ir.values import (
-    Const,
-    Op,
-    Operator,
-    Value,
-    Var,
-    operation,
-    operator_of,
-    variables_of,
-)
+from smem_lsp.ir.values import Const, Op, Value, Var, operation, variables_of
 from smem_lsp.lowering.body import (
     base_classes,
     conditionals,
@@ -45,6 +36,7 @@ from smem_lsp.semantics.types import (
 )
 from smem_lsp.source import record
 from smem_lsp.syntax import tree
+from smem_lsp.terms.operators import Operator, operator_of
 
 
 def hold(ctx: Context, expr: tree.Expr, scope: LocalScope, bases: frozenset[int]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from smem_lsp.elaborate.parameters import takes
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind
-from smem_lsp.ir.values import Op, Operator, Value, Var
+from smem_lsp.ir.values import Op, Value, Var
 from smem_lsp.lowering.body import (
     casts,
     class_operators,
@@ -48,6 +48,7 @@ from smem_lsp.semantics.types import Pointer, Record, is_number, plain_type
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax import stubs, tree
 from smem_lsp.syntax.parse import Function
+from smem_lsp.terms.operators import Operator
 
 MACRO_NAME = regex(r"[A-Z][A-Z0-9_]{2,}\Z")
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from smem_lsp.ir.causes import CauseKind
-from smem_lsp.ir.values import (
-    Const,
-    Op,
-    Operator,
-    Value,
-    Var,
-)
+from smem_lsp.ir.values import Const, Op, Value, Var
 from smem_lsp.lowering.body import (
     base_classes,
     class_operators,
@@ -39,6 +33,7 @@ from smem_lsp.semantics.types import (
     plain_type,
 )
 from smem_lsp.syntax import tree
+from smem_lsp.terms.operators import Operator
 
 
 def converted(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref:

@@ -18,7 +18,7 @@ from smem_lsp.lowering.body import (
     objects,
 )
 from smem_lsp.lowering.state import conversions, effects
-from smem_lsp.lowering.state.context import Context, Outcome
+from smem_lsp.lowering.state.context import Context, ReturnTarget
 from smem_lsp.lowering.state.local_scope import (
     Boundary,
     BufferName,
@@ -94,7 +94,7 @@ def held(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Closure | None:
     return passed(ctx, meaning, expr) if isinstance(meaning, Closure) else None
 
 
-def hand_out(ctx: Context, outcome: Outcome, expr: tree.Expr) -> None:
+def hand_out(ctx: Context, outcome: ReturnTarget, expr: tree.Expr) -> None:
     """A call has returned lambdas: the only one is its result, what it has captured by copy ends with the full
     expression ([class.temporary]). Of several, which one it is is not known."""
     if len(outcome.closures) != 1 or outcome.values != 1 or outcome.refs:

@@ -8,9 +8,9 @@ from smem_lsp.elaborate import conversion_functions, special_members
 from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.ir.causes import Cause, CauseKind
-from smem_lsp.ir.nodes import Name
+from smem_lsp.ir.nodes import BufferAlias
 from smem_lsp.ir.places import At
-from smem_lsp.ir.values import Const, Op, Operator, Unknown, Value, Var
+from smem_lsp.ir.values import Const, Op, Unknown, Value, Var
 from smem_lsp.lowering.body import (
     base_classes,
     calls,
@@ -61,6 +61,7 @@ from smem_lsp.semantics.types import (
 from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import INFIX
 from smem_lsp.syntax import tree
+from smem_lsp.terms.operators import Operator
 from smem_lsp.unit.shared_declarations import NOT_TYPE
 
 _MOST_ALIASES = 8  # that name each other
@@ -331,7 +332,7 @@ def _name_part(
         (base,) = target.bases
         within = target.offset.n, target.offset.n + size
         site = shared_arrays.site(ctx, declaration, position, block, in_switch)
-        name = Name(declarator.name, base, within, spell_type(target.kind), target.shape, site)
+        name = BufferAlias(declarator.name, base, within, spell_type(target.kind), target.shape, site)
         scope.names[declarator.name] = View(replace(target, name=ctx.buffers.named(name)))
 
 

@@ -11,20 +11,7 @@ from smem_lsp.elaborate.conversion_functions import Wanted
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind, Branch, Node, Seq
 from smem_lsp.ir.tensor_maps import CLASSES
-from smem_lsp.ir.values import (
-    Const,
-    Op,
-    Operator,
-    Reading,
-    Sym,
-    Thread,
-    Unknown,
-    Value,
-    Var,
-    operation,
-    operator_of,
-    variables_of,
-)
+from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var, operation, variables_of
 from smem_lsp.lowering.body import (
     assignments,
     base_classes,
@@ -78,6 +65,7 @@ from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
+from smem_lsp.terms.operators import OperandType, Operator, operator_of
 
 _PAGE = 4096  # bytes: fewer low bits than that are no address
 _BUILTIN_VECTORS = frozenset(("threadIdx", "blockIdx", "blockDim", "gridDim"))
@@ -343,10 +331,10 @@ def _of_addresses(ctx: Context, operator: str, left: Ref, right: Ref) -> Value:
     if first is None or second is None or not of_one or not plain:
         return ctx.out.fresh()
     if operator in COMPARISONS:
-        return operation(operator_of(operator), first, second, reading=Reading.LONG)
+        return operation(operator_of(operator), first, second, reading=OperandType.LONG)
     if operator == "-" and left.bytes and left.bytes == right.bytes:
         between = operation(Operator.SUBTRACT, first, second)
-        return operation(Operator.DIVIDE, between, Const(left.bytes), reading=Reading.LONG)
+        return operation(Operator.DIVIDE, between, Const(left.bytes), reading=OperandType.LONG)
     return ctx.out.fresh()
 
 
@@ -471,7 +459,7 @@ def _one_of(numbers: tuple[int, ...], index: Value) -> Value:
     if isinstance(index, Const):
         return Const(numbers[index.n]) if 0 <= index.n < len(numbers) else found
     for place in range(len(numbers) - 2, -1, -1):
-        here = Op(Operator.EQUAL, (index, Const(place)), reading=Reading.LONG)
+        here = Op(Operator.EQUAL, (index, Const(place)), reading=OperandType.LONG)
         found = Op(Operator.CONDITIONAL, (here, Const(numbers[place]), found))
     return found
 

@@ -10,23 +10,24 @@ from collections.abc import Sequence
 from functools import partial
 
 from smem_lsp.ir.nodes import (
-    Assign,
+    Assignment,
+    BarrierSite,
     Branch,
     Jump,
     JumpKind,
     Loop,
     Node,
-    Place,
     Seq,
     inside_changed,
-    of_own_turn,
+    of_own_iteration,
     walk,
 )
 from smem_lsp.ir.places import At, Row
-from smem_lsp.ir.values import Const, Operator, Var, operation
+from smem_lsp.ir.values import Const, Var, operation
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.source import checkpoint, record
 from smem_lsp.syntax import tree
+from smem_lsp.terms.operators import Operator
 
 _OUTER = (JumpKind.BREAK, JumpKind.CONTINUE)  # by number - 1 in the flag that says how to go on
 
@@ -60,12 +61,14 @@ def once(
         for item in emitted:
             ctx.out.emit(item)
         return
-    outer = {node.kind for node in of_own_turn(emitted) if isinstance(node, Jump) and node.kind in _OUTER}
+    outer = {
+        node.kind for node in of_own_iteration(emitted) if isinstance(node, Jump) and node.kind in _OUTER
+    }
     flag = ctx.variables.declare("left")
-    body: list[Node] = [Assign(point + 1, flag, Const(0))]
+    body: list[Node] = [Assignment(point + 1, flag, Const(0))]
     onward = ctx.variables.declare("onward") if outer else None
     if onward is not None:
-        body.append(Assign(point + 2, onward, Const(0)))
+        body.append(Assignment(point + 2, onward, Const(0)))
     body += _as_breaks(emitted, Leaving(target, flag, level, onward), nested=False)
     # nothing in a function leaves more than the function
     end = ctx.out.end_of_loop(len(ctx.inlining.labels)) if target else ctx.out.next_point()
@@ -96,7 +99,7 @@ def without_last(items: Sequence[Node], target: str) -> list[Node]:
         elif isinstance(last, Branch):
             kept[at] = inside_changed(last, partial(without_last, target=target))
             break
-        elif not isinstance(last, Place):
+        elif not isinstance(last, BarrierSite):
             break
     return kept
 
@@ -112,10 +115,10 @@ def _as_breaks(items: Sequence[Node], leaving: Leaving, *, nested: bool) -> list
     for item in items:
         if isinstance(item, Jump) and leads_to(item, leaving.target):
             if nested:
-                out.append(Assign(item.point, leaving.flag, Const(1)))
+                out.append(Assignment(item.point, leaving.flag, Const(1)))
             out.append(Jump(item.point + nested, JumpKind.BREAK, item.line))
         elif isinstance(item, Jump) and item.kind in _OUTER and not nested and leaving.onward is not None:
-            out.append(Assign(item.point, leaving.onward, Const(1 + _OUTER.index(item.kind))))
+            out.append(Assignment(item.point, leaving.onward, Const(1 + _OUTER.index(item.kind))))
             out.append(Jump(item.point + 1, JumpKind.BREAK, item.line))
         elif isinstance(item, Branch):
             out.append(inside_changed(item, partial(_as_breaks, leaving=leaving, nested=nested)))

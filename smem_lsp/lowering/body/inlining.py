@@ -23,15 +23,15 @@ from smem_lsp.ir.nodes import (
     AccessKind,
     Barrier,
     Branch,
-    Exchange,
     FollowedCall,
     Node,
     Proxy,
     Remote,
     Seq,
+    WarpCollective,
     changed,
 )
-from smem_lsp.ir.values import Operator, Value, Var, operation
+from smem_lsp.ir.values import Value, Var, operation
 from smem_lsp.lowering.body import (
     closures,
     constructors,
@@ -69,6 +69,7 @@ from smem_lsp.semantics.types import Type
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
+from smem_lsp.terms.operators import Operator
 
 MAX_DEPTH = 8
 MAX_POINTS = 20_000  # of a kernel: beyond it calls are not followed any more
@@ -390,6 +391,6 @@ def doubtful(items: Sequence[Node]) -> Seq:
 def _doubted(item: Node) -> tuple[Node, ...]:
     if isinstance(item, Access | Barrier | Wait):
         return (replace(item, guess=True),)
-    if isinstance(item, Exchange):
+    if isinstance(item, WarpCollective):
         return (replace(item, mask=None),)
     return () if isinstance(item, Remote) or (isinstance(item, Proxy) and item.buffer >= 0) else (item,)

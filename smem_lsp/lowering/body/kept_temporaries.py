@@ -33,7 +33,7 @@ from smem_lsp.syntax import tree
 
 
 @record
-class _Kept:
+class _KeptTemporary:
     """What makes an object that is kept. ``agreed``: do compilers agree that it is?"""
 
     expr: tree.Expr
@@ -52,7 +52,7 @@ def by_members(ctx: Context, kind: Type | None, expr: tree.Expr, scope: LocalSco
     _keep(ctx, list(_inside(ctx, kind, expr, scope, agreed=True)), scope, first)
 
 
-def _keep(ctx: Context, found: Sequence[_Kept], scope: LocalScope, first: int) -> None:
+def _keep(ctx: Context, found: Sequence[_KeptTemporary], scope: LocalScope, first: int) -> None:
     endings = [(each, lifetimes.made_by(ctx, each.expr)) for each in found]
     order = {each.variable.index: at for at, each in enumerate(ctx.temporaries)}
     for kept in found:
@@ -74,14 +74,16 @@ def _note(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         implicit_calls.note(ctx, Cause(CauseKind.TEMPORARY_LIFETIME, names=(class_name(kind),)), expr)
 
 
-def _by_reference(ctx: Context, target: Type | None, expr: tree.Expr, scope: LocalScope) -> Iterator[_Kept]:
+def _by_reference(
+    ctx: Context, target: Type | None, expr: tree.Expr, scope: LocalScope
+) -> Iterator[_KeptTemporary]:
     """What is kept by a reference to type ``target``."""
     yield from _bound(ctx, expr, scope)
     yield from _parts(ctx, target, expr, scope)
     if not isinstance(expr, tree.Braces):
         return
     if isinstance(target, Array):
-        yield from map(_Kept, expr.items)  # what makes an element is the element
+        yield from map(_KeptTemporary, expr.items)  # what makes an element is the element
         if len(expr.items) != target.count or not all(lifetimes.made_by(ctx, each) for each in expr.items):
             _note_array(ctx, target, expr)
     elif len(expr.items) == 1:  # `T& r{x}`, `T& r(x)`
@@ -99,10 +101,10 @@ def _note_array(ctx: Context, kind: Array, at: tree.Expr) -> None:
 # ---- what a reference is bound to ------------------------------------------------------------------------------------
 
 
-def _bound(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Iterator[_Kept]:
+def _bound(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Iterator[_KeptTemporary]:
     """What makes the object, or the one around the part, that a reference is bound to."""
     checkpoint()
-    yield _Kept(expr)
+    yield _KeptTemporary(expr)
     match expr:
         case tree.Member(operator="."):
             record = expression_types.of(ctx, expr.base, scope)
@@ -123,18 +125,18 @@ def _bound(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Iterator[_Kept]:
         case tree.Ternary():
             for arm in (expr.yes, expr.no):
                 part = next((kept for kept in _bound(ctx, arm, scope) if kept.expr is not arm), None)
-                yield _Kept(arm)
+                yield _KeptTemporary(arm)
                 if part is not None:
-                    yield _Kept(part.expr, agreed=False)
+                    yield _KeptTemporary(part.expr, agreed=False)
 
 
-def _around(ctx: Context, expr: tree.Expr, scope: LocalScope, *, agreed: bool) -> Iterator[_Kept]:
+def _around(ctx: Context, expr: tree.Expr, scope: LocalScope, *, agreed: bool) -> Iterator[_KeptTemporary]:
     """What makes the object whose part a reference is bound to."""
     for kept in _bound(ctx, expr, scope):
-        yield _Kept(kept.expr, agreed and kept.agreed)
+        yield _KeptTemporary(kept.expr, agreed and kept.agreed)
 
 
-def _parts(ctx: Context, target: Type | None, expr: tree.Expr, scope: LocalScope) -> Iterator[_Kept]:
+def _parts(ctx: Context, target: Type | None, expr: tree.Expr, scope: LocalScope) -> Iterator[_KeptTemporary]:
     """What members of an object that a reference keeps are bound to."""
     if isinstance(expr, tree.Braces):
         yield from _inside(ctx, target, expr, scope, agreed=False)
@@ -148,7 +150,7 @@ def _parts(ctx: Context, target: Type | None, expr: tree.Expr, scope: LocalScope
 
 def _inside(
     ctx: Context, kind: Type | None, expr: tree.Expr, scope: LocalScope, *, agreed: bool
-) -> Iterator[_Kept]:
+) -> Iterator[_KeptTemporary]:
     """What members are bound to of an object of type ``kind`` that an expression makes: a list in braces, ``T{...}``;
     other constructors and functions keep nothing."""
     checkpoint()
@@ -168,7 +170,7 @@ def _elements(
     scope: LocalScope,
     *,
     agreed: bool,
-) -> Iterator[_Kept]:
+) -> Iterator[_KeptTemporary]:
     """The same of an aggregate, whose elements take what they need of the items that are left ([dcl.init.aggr])."""
     kind = plain_type(kind)
     if isinstance(kind, Array):
@@ -210,12 +212,12 @@ def _element(
     scope: LocalScope,
     *,
     agreed: bool,
-) -> Iterator[_Kept]:
+) -> Iterator[_KeptTemporary]:
     first = items[0]
     kind = plain_type(kind)
     if reference:
         for kept in _by_reference(ctx, kind, first, scope):
-            yield _Kept(kept.expr, agreed and kept.agreed)
+            yield _KeptTemporary(kept.expr, agreed and kept.agreed)
     elif not isinstance(first, tree.Braces) and _takes_parts(ctx, kind, first, scope):
         yield from _elements(ctx, kind, tree.Braces(braces.lo, braces.hi, []), items, scope, agreed=agreed)
         return

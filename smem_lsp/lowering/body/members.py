@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from smem_lsp.ir.nodes import Name
+from smem_lsp.ir.nodes import BufferAlias
 from smem_lsp.ir.values import Const, MemberPath
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.places import Ref
@@ -48,7 +48,7 @@ def _named(ctx: Context, place: Ref, member: Ref, name: str) -> Ref:
         return member
     (base,) = place.bases
     path = f"{ctx.buffers.names[place.name].text}.{name}"
-    named = Name(path, base, member.within, spell_type(member.kind), member.shape)
+    named = BufferAlias(path, base, member.within, spell_type(member.kind), member.shape)
     return replace(member, name=ctx.buffers.named(named))
 
 

@@ -13,7 +13,7 @@ from smem_lsp.elaborate.special_members import Special, class_name
 from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.causes import Cause, CauseKind
-from smem_lsp.ir.values import Operator, Value, Var, operation
+from smem_lsp.ir.values import Value, Var, operation
 from smem_lsp.lowering.body import (
     constructors,
     expression_types,
@@ -41,6 +41,7 @@ from smem_lsp.semantics.types import Enum, Record, plain_type
 from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
+from smem_lsp.terms.operators import Operator
 
 
 def call(

@@ -22,7 +22,7 @@ from smem_lsp.lowering.body import (
     value_categories,
 )
 from smem_lsp.lowering.state import conversions, effects
-from smem_lsp.lowering.state.context import Context, Outcome
+from smem_lsp.lowering.state.context import Context, ReturnTarget
 from smem_lsp.lowering.state.local_scope import Closure, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.entities import TypedConstant
@@ -32,11 +32,11 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
 
-def outcome_of_function(ctx: Context, function: Function, constants: Scope) -> Outcome:
+def outcome_of_function(ctx: Context, function: Function, constants: Scope) -> ReturnTarget:
     """``constants``: with the template arguments of this call."""
     kind, reference = returned_by_function(function, constants), returns_reference(function, constants)
     pointer = isinstance(kind, Pointer) if kind is not None else result_mark(function) == "STAR"
-    outcome = Outcome(ctx.variables.declare("result"), reference is True, pointer, type=kind)
+    outcome = ReturnTarget(ctx.variables.declare("result"), reference is True, pointer, type=kind)
     outcome.deduced = (
         kind is None and "auto" in function.head.texts[: function.island.name - function.island.head]
     )
@@ -46,17 +46,17 @@ def outcome_of_function(ctx: Context, function: Function, constants: Scope) -> O
     return outcome
 
 
-def outcome_of_lambda(ctx: Context, kind: Type | None) -> Outcome:
+def outcome_of_lambda(ctx: Context, kind: Type | None) -> ReturnTarget:
     """``kind``: the type that stands behind ``->``; None: it is deduced, or not known."""
     reference, pointer = isinstance(kind, Reference), isinstance(kind, Pointer)
-    outcome = Outcome(ctx.variables.declare("result"), reference, pointer, type=kind)
+    outcome = ReturnTarget(ctx.variables.declare("result"), reference, pointer, type=kind)
     outcome.deduced = kind is None
     if not reference:
         _return_object(ctx, outcome, objects.followed(kind))
     return outcome
 
 
-def _return_object(ctx: Context, outcome: Outcome, record: Record | None) -> None:
+def _return_object(ctx: Context, outcome: ReturnTarget, record: Record | None) -> None:
     """What is returned is an object of this class, whose members are followed."""
     if record is not None:
         outcome.record = record
@@ -102,7 +102,7 @@ def _is_reference(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
     return category in (Category.LVALUE, Category.XVALUE)
 
 
-def _return_closure(ctx: Context, outcome: Outcome, closure: Closure, scope: LocalScope) -> None:
+def _return_closure(ctx: Context, outcome: ReturnTarget, closure: Closure, scope: LocalScope) -> None:
     """A lambda is returned by value. What it refers to must live on."""
     outcome.values += 1
     ctx.assign(outcome.variable, ctx.out.fresh())
@@ -112,7 +112,7 @@ def _return_closure(ctx: Context, outcome: Outcome, closure: Closure, scope: Loc
         outcome.closures.append(closure)
 
 
-def _return_reference(ctx: Context, outcome: Outcome, expr: tree.Expr, scope: LocalScope) -> None:
+def _return_reference(ctx: Context, outcome: ReturnTarget, expr: tree.Expr, scope: LocalScope) -> None:
     """``T& f()``: the caller gets the variable or the object itself where it is followed, else a place."""
     named = effects.designated(ctx, expr, scope)
     if named is not None and (named.index in ctx.variables.objects or _is_number(named)):
@@ -144,7 +144,7 @@ def _is_number(variable: Variable) -> bool:
     return whole and isinstance(variable.type, Scalar | Enum)
 
 
-def _return_value(ctx: Context, outcome: Outcome, expr: tree.Expr, scope: LocalScope) -> None:
+def _return_value(ctx: Context, outcome: ReturnTarget, expr: tree.Expr, scope: LocalScope) -> None:
     """``int f()``, ``float* f()``, ``auto f()``: a number or an address as the type of the function has it."""
     if outcome.pointer:
         value = expressions.address(ctx, expr, scope)
@@ -167,6 +167,6 @@ def _return_value(ctx: Context, outcome: Outcome, expr: tree.Expr, scope: LocalS
         ctx.assign(outcome.variable, value)
 
 
-def _return_place(ctx: Context, outcome: Outcome, place: Ref, expr: tree.Expr) -> None:
+def _return_place(ctx: Context, outcome: ReturnTarget, place: Ref, expr: tree.Expr) -> None:
     """A place or an address is returned: that of a base class, if the function is declared so."""
     outcome.refs.append(ctx.frozen(base_classes.converted(ctx, place, outcome.type, expr)))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from smem_lsp.ir.nodes import Access, AccessKind, Barrier, BarrierKind
-from smem_lsp.ir.values import Const, Op, Operator, Value
+from smem_lsp.ir.values import Const, Op, Value
 from smem_lsp.lowering.body import expressions, stored_targets
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -24,7 +24,8 @@ from smem_lsp.semantics.redeclarations import Types, parameter_names, parameter_
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.stubs import Attribute, Effect, effects_of
+from smem_lsp.syntax.stubs import Attribute, ParameterEffect, effects_of
+from smem_lsp.terms.operators import Operator
 
 _KINDS = {"r": AccessKind.READ, "w": AccessKind.WRITE, "x": AccessKind.UPDATE}
 _BARRIERS = {"block": BarrierKind.BLOCK, "warp": BarrierKind.WARP}
@@ -101,7 +102,7 @@ def _touch(
     expr: tree.Call,
     given: Sequence[Value | Ref],
     stated: _Stated,
-    through: Sequence[Effect],
+    through: Sequence[ParameterEffect],
     scope: LocalScope,
 ) -> None:
     """What it does through its parameters."""
@@ -132,7 +133,9 @@ def _mark_as_guess(ctx: Context, first: int) -> None:
             ctx.out.items[number] = replace(item, guess=True)
 
 
-def _bytes(expr: tree.Call, effect: Effect, stated: _Stated, place: Ref, scope: LocalScope) -> int | None:
+def _bytes(
+    expr: tree.Call, effect: ParameterEffect, stated: _Stated, place: Ref, scope: LocalScope
+) -> int | None:
     """How many there are of what a parameter leads to; None: not known."""
     count = int(effect.count) if effect.count.isdecimal() else None
     if count is None and effect.count in stated.parameters[: len(expr.arguments)]:

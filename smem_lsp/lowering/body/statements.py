@@ -10,7 +10,8 @@ from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.nodes import (
     AccessKind,
-    Assign,
+    Assignment,
+    BarrierSite,
     Branch,
     GlobalAccess,
     Induction,
@@ -18,14 +19,13 @@ from smem_lsp.ir.nodes import (
     JumpKind,
     Loop,
     Node,
-    Place,
     Seq,
-    of_own_turn,
+    of_own_iteration,
     walk,
 )
 from smem_lsp.ir.places import At, Row
 from smem_lsp.ir.tensor_maps import CLASSES, box_of
-from smem_lsp.ir.values import Const, Op, Operator, Sym, Value, Var, operation
+from smem_lsp.ir.values import Const, Op, Sym, Value, Var, operation
 from smem_lsp.lowering.body import (
     backward_jumps,
     declarations,
@@ -51,6 +51,7 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
+from smem_lsp.terms.operators import Operator
 
 _MOST_LABELS = 12  # one inside of the other, to which jumps are followed
 
@@ -67,7 +68,7 @@ def block(ctx: Context, node: tree.Block, scope: LocalScope, *, braces: At | Non
     elif ctx.inlining.depth == 0:
         closing = At(braces.high - 1, braces.high)
         line = ctx.at.line_at(closing.low)
-        ctx.out.emit(Place(ctx.out.next_point(), closing, line, at_end=True))
+        ctx.out.emit(BarrierSite(ctx.out.next_point(), closing, line, at_end=True))
 
 
 def _never_ends(node: tree.Block) -> bool:
@@ -91,12 +92,12 @@ def _statements(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope
             break
     watched = ctx.watched
     if watched is not None and watched.statements is nodes:
-        in_turn(ctx, nodes[: watched.first], scope, around)
+        in_iteration(ctx, nodes[: watched.first], scope, around)
         visit = watched.begin(ctx, scope)
-        in_turn(ctx, nodes[watched.first : watched.end], scope, around)
+        in_iteration(ctx, nodes[watched.first : watched.end], scope, around)
         watched.finish(ctx, visit)
         nodes = nodes[watched.end :]
-    in_turn(ctx, nodes, scope, around)
+    in_iteration(ctx, nodes, scope, around)
 
 
 def _left(
@@ -138,7 +139,7 @@ def _repeated(
     return nodes[last + 1 :]
 
 
-def in_turn(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope, around: At) -> None:
+def in_iteration(ctx: Context, nodes: Sequence[tree.Statement], scope: LocalScope, around: At) -> None:
     """Statements of a block, each with a place in front of it."""
     for each in nodes:
         _place(ctx, each.lo, each.lo + 1)
@@ -163,7 +164,7 @@ def _place(ctx: Context, lo: int, hi: int, *, at_end: bool = False) -> None:
     if span is not None and not any(span.low in region for region in ctx.around.conditional):
         if ctx.copies.waits or ctx.copies.into:
             ctx.out.reserve(ctx.copies.landings + 1)  # for another wait, and the copies that land there
-        ctx.out.emit(Place(ctx.out.next_point(), span, ctx.at.line_at(span.low), at_end))
+        ctx.out.emit(BarrierSite(ctx.out.next_point(), span, ctx.at.line_at(span.low), at_end))
 
 
 def statement(ctx: Context, node: tree.Statement, scope: LocalScope, around: At) -> None:
@@ -500,18 +501,18 @@ class _LoopParts:
 def _runs_after_continue(item: Node) -> bool:
     """May it stand behind a ``continue``, which comes to values only? It touches nothing that is shared."""
     reads = isinstance(item, GlobalAccess) and item.kind is AccessKind.READ
-    return reads or isinstance(item, (Assign, Place))
+    return reads or isinstance(item, (Assignment, BarrierSite))
 
 
-def _ends_turn(items: Sequence[Node]) -> bool:
-    """Does a ``continue`` among them end a turn of the loop that they are in?"""
-    return any(isinstance(node, Jump) and node.kind is JumpKind.CONTINUE for node in of_own_turn(items))
+def _ends_iteration(items: Sequence[Node]) -> bool:
+    """Does a ``continue`` among them end an iteration of the loop that they are in?"""
+    return any(isinstance(node, Jump) and node.kind is JumpKind.CONTINUE for node in of_own_iteration(items))
 
 
 def _loop(ctx: Context, node: tree.For | tree.While | tree.DoWhile, parts: _LoopParts) -> None:
     """Put a loop together."""
     condition, initial = parts.condition, parts.initial
-    if not all(map(_runs_after_continue, parts.behind)) and _ends_turn(parts.body):
+    if not all(map(_runs_after_continue, parts.behind)) and _ends_iteration(parts.body):
         ctx.limits.note(CauseKind.CONTINUE, line_of(ctx, node.lo))
     for item in parts.first_check:
         ctx.out.emit(item)
@@ -554,7 +555,11 @@ def _induction(condition: Value, step: list[Node], body: list[Node], initial: _B
         return None
     variable, bound = condition.args
     advance = step[0]
-    if not isinstance(variable, Var) or not isinstance(advance, Assign) or advance.variable != variable.index:
+    if (
+        not isinstance(variable, Var)
+        or not isinstance(advance, Assignment)
+        or advance.variable != variable.index
+    ):
         return None
     amount = advance.value
     if not (isinstance(amount, Op) and amount.operator is Operator.ADD and amount.args[0] == variable):
@@ -562,7 +567,9 @@ def _induction(condition: Value, step: list[Node], body: list[Node], initial: _B
     init = initial.get(variable.index)
     if init is None:
         return None
-    if any(isinstance(item, Assign) and item.variable == variable.index for item in walk(Seq(tuple(body)))):
+    if any(
+        isinstance(item, Assignment) and item.variable == variable.index for item in walk(Seq(tuple(body)))
+    ):
         return None
     return Induction(variable.index, init, amount.args[1], bound, condition.operator is Operator.LESS_EQUAL)
 
@@ -623,7 +630,7 @@ def lower_parameters(ctx: Context, scope: LocalScope) -> None:
             if record is not None:
                 ctx.variables.parameters[variable] = record
             name = box_of(declarator.name) if of_class in CLASSES else declarator.name
-            ctx.out.emit(Assign(ctx.out.next_point(), variable, Sym(name)))
+            ctx.out.emit(Assignment(ctx.out.next_point(), variable, Sym(name)))
 
 
 _OCTETS = frozenset(("uint8_t", "std::uint8_t", "uchar", "u_char", "uint8"))

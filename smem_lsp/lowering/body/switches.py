@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 
 from smem_lsp.ir.causes import CauseKind
-from smem_lsp.ir.nodes import Branch, Jump, Node, Place, Seq, bodies
+from smem_lsp.ir.nodes import BarrierSite, Branch, Jump, Node, Seq, bodies
 from smem_lsp.ir.places import At, Row
-from smem_lsp.ir.values import Const, Operator, Value, operation
+from smem_lsp.ir.values import Const, Value, operation
 from smem_lsp.lowering.body import declarations, forward_jumps, header_arrays, lifetimes, statements
 from smem_lsp.lowering.state import conversions
 from smem_lsp.lowering.state.context import Context
@@ -21,6 +21,7 @@ from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
+from smem_lsp.terms.operators import Operator
 
 _NEVER = Const(0)
 
@@ -179,7 +180,7 @@ def _statement(ctx: Context, item: tree.Statement, scope: LocalScope, around: At
 
 def _falls(items: Sequence[Node]) -> bool:
     """May a thread come to the end of them?"""
-    last = next((item for item in reversed(items) if not isinstance(item, Place)), None)
+    last = next((item for item in reversed(items) if not isinstance(item, BarrierSite)), None)
     if isinstance(last, Branch):
         return any(_falls(arm.items) for arm in bodies(last))
     return not isinstance(last, Jump)

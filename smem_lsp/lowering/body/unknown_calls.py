@@ -275,7 +275,7 @@ def _pass_to_write(
         ctx.outside.may_be_written(result)
     else:
         ctx.outside.hand_out(result)
-    if how is _UNSEEN and isinstance(argument, tree.Name) and _counts_turns(ctx, argument, scope):
+    if how is _UNSEEN and isinstance(argument, tree.Name) and _counts_iterations(ctx, argument, scope):
         ctx.limits.note(CauseKind.LEAVES, None, name, argument.text)
         return False
     if how.reference:
@@ -295,7 +295,7 @@ def _is_made(argument: tree.Expr) -> bool:
     return isinstance(argument, tree.Cast) and isinstance(argument.operand, tree.Braces)
 
 
-def _counts_turns(ctx: Context, argument: tree.Name, scope: LocalScope) -> bool:
+def _counts_iterations(ctx: Context, argument: tree.Name, scope: LocalScope) -> bool:
     """Is it the variable that a `for` loop around counts in? Nobody writes such a loop where something else counts."""
     meaning = scope.lookup(argument.text)
     return isinstance(meaning, Variable) and meaning.index in ctx.counters

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.nodes import Buffer
-from smem_lsp.ir.values import Const, Sym, Unknown, Value, operator_of
+from smem_lsp.ir.values import Const, Sym, Unknown, Value
 from smem_lsp.lowering.body import calls
 from smem_lsp.lowering.state import conversions, effects, floating_values
 from smem_lsp.lowering.state.context import Context
@@ -20,6 +20,7 @@ from smem_lsp.semantics.types import Pointer, is_number, plain_type, scalar_of
 from smem_lsp.source.integers import NUMERIC
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
+from smem_lsp.terms.operators import operator_of
 from smem_lsp.unit.shared_declarations import NOT_TYPE
 
 _POINTER = 8  # bytes

@@ -44,7 +44,7 @@ def _keeps(ctx: Context, function: Function, number: int, where: tree.Name, dept
     if not _ADDRESSES.isdisjoint(declared):  # what it returns may lead there
         return True
     tokens = ctx.body_with(parameter.name, function).tokens
-    body = _Body(
+    body = _PaddedBody(
         ["SEMI"] * _MARGIN + tokens.kinds + ["SEMI"] * _MARGIN,
         [";"] * _MARGIN + tokens.texts + [";"] * _MARGIN,
     )
@@ -57,7 +57,7 @@ def _keeps(ctx: Context, function: Function, number: int, where: tree.Name, dept
     return False
 
 
-class _Body:
+class _PaddedBody:
     """The tokens of a function, with some that mean nothing in front and behind."""
 
     def __init__(self, kinds: list[str], texts: list[str]) -> None:
@@ -110,7 +110,7 @@ class _Body:
         return at if self.kinds[at] == "NAMED_CAST" else None
 
 
-def _handed_on(ctx: Context, body: _Body, i: int, where: tree.Name, depth: int) -> bool:
+def _handed_on(ctx: Context, body: _PaddedBody, i: int, where: tree.Name, depth: int) -> bool:
     """Is the address at ``i`` as it is an argument of functions that do not keep it?"""
     kinds, texts, partner = body.kinds, body.texts, body.partner
     if texts[i - 1] not in ("(", ",") or texts[i + 1] not in (")", ","):

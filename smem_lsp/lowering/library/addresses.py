@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind, Atomic
-from smem_lsp.ir.values import Operator, Value, operation
+from smem_lsp.ir.values import Value, operation
 from smem_lsp.lowering.callees.intrinsics import value_of
 from smem_lsp.lowering.library import wmma
 from smem_lsp.lowering.library.values import note_exchange, result_of
@@ -17,6 +17,7 @@ from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.types import scalar_of
 from smem_lsp.syntax import stubs, tree
+from smem_lsp.terms.operators import Operator
 
 _KINDS = {"r": AccessKind.READ, "w": AccessKind.WRITE, "x": AccessKind.UPDATE}
 

@@ -259,7 +259,8 @@ def in_flight(ctx: Context, buffers: frozenset[int], line: Row, within: Bytes | 
 
 
 def settle(ctx: Context) -> None:
-    """Turn every wait into updates of the buffers that may be in flight there; fix those that are never waited for."""
+    """Iteration every wait into updates of the buffers that may be in flight there; fix those that are never waited
+    for."""
     if not ctx.copies.into and not ctx.copies.waits:
         return
     numbers = {buffer: number for number, buffer in enumerate(sorted(ctx.copies.into), start=1)}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from smem_lsp.ir.nodes import Access, AccessKind, Atomic
-from smem_lsp.ir.values import Op, Operator, Value, operation
+from smem_lsp.ir.values import Op, Value, operation
 from smem_lsp.lowering.library.values import made_by
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
@@ -19,6 +19,7 @@ from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.types import scalar_of
 from smem_lsp.syntax import tree
+from smem_lsp.terms.operators import Operator
 
 _ADDS = {"fetch_add": Operator.ADD, "fetch_sub": Operator.SUBTRACT}
 _VALUES = {  # methods, and how many arguments they have in front of the orders

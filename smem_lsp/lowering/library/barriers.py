@@ -10,15 +10,15 @@ from dataclasses import replace
 
 from smem_lsp.ir.copy_events import CopyEvent, Wait
 from smem_lsp.ir.nodes import (
-    Assign,
+    Assignment,
     Barrier,
     BarrierKind,
+    BarrierSite,
     CopyWait,
     CopyWaitKind,
-    Exchange,
     GlobalAccess,
     Node,
-    Place,
+    WarpCollective,
 )
 from smem_lsp.ir.values import Const, Value
 from smem_lsp.lowering.library.values import arguments_of
@@ -79,13 +79,13 @@ def is_at_once(ctx: Context, arrival: Arrival, *, copies: bool = True) -> bool:
         return False
     if not all(_is_of_the_thread(node) or (isinstance(node, CopyWait) and not copies) for node in since):
         return False
-    arrival.items[arrival.index] = Assign(arrival.point, ctx.variables.declare("arrived"), Const(0))
+    arrival.items[arrival.index] = Assignment(arrival.point, ctx.variables.declare("arrived"), Const(0))
     return True
 
 
 def _is_of_the_thread(node: Node) -> bool:
     """Is it nothing that shared memory, or who waits for whom, has to do with?"""
-    return isinstance(node, Assign | GlobalAccess | Place | Exchange)
+    return isinstance(node, Assignment | GlobalAccess | BarrierSite | WarpCollective)
 
 
 def warp_barrier(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value:

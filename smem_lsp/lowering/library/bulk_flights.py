@@ -37,8 +37,8 @@ def note(
 
 
 def settle(ctx: Context, numbers: Mapping[int, int]) -> None:
-    """Turn every wait into updates of the buffers that work was in flight on until then, and fix those that it may be
-    on at the end. ``numbers``: how many points behind a wait the work on a buffer ends."""
+    """Iteration every wait into updates of the buffers that work was in flight on until then, and fix those that it may
+    be on at the end. ``numbers``: how many points behind a wait the work on a buffer ends."""
     started = ctx.copies.in_flight
     found = ends(ctx.out.items, {point: each.over for point, each in started.items()})
     for point in found.left:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.nodes import BarrierKind, Branch, Seq
-from smem_lsp.ir.values import Const, Op, Operator, Sym, Thread, Value, operation
+from smem_lsp.ir.values import Const, Op, Sym, Thread, Value, operation
 from smem_lsp.lowering.callees.library_names import group_exchanges, group_kind
 from smem_lsp.lowering.library import barriers
 from smem_lsp.lowering.state import effects
@@ -18,6 +18,7 @@ from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.lexer import Tokens
 from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.terms.operators import Operator
 
 GROUP_TYPES = {
     "thread_block": GroupKind.BLOCK,

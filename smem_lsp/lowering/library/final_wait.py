@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from smem_lsp.analysis.copies.flights import Flights, settled
 from smem_lsp.ir.copy_events import OPEN, CopyEvent, Wait, wait_for
-from smem_lsp.ir.nodes import Access, Assign, GlobalAccess, Node, Place, Seq, WithFinalWait, walk
+from smem_lsp.ir.nodes import Access, Assignment, BarrierSite, GlobalAccess, Node, Seq, WithFinalWait, walk
 from smem_lsp.lowering.state.context import Context
 
 
@@ -29,7 +29,7 @@ def drained(
     if not left or at is None or len(numbers) > ctx.copies.landings:
         return None
     place = ctx.out.items[at]
-    assert isinstance(place, Place)
+    assert isinstance(place, BarrierSite)
     point = place.point - ctx.copies.landings - 1  # as many are kept free in front of each place
     for event in (CopyEvent.GROUPS, CopyEvent.ALL):
         wait = wait_for(point, event, place.line, OPEN)
@@ -48,9 +48,9 @@ def _behind(items: Sequence[Node]) -> int | None:
     found: int | None = None
     for at in range(last + 1, len(items)):
         node = items[at]
-        if isinstance(node, Place) and not node.at_end and node.statement is not None:
+        if isinstance(node, BarrierSite) and not node.at_end and node.statement is not None:
             found = at
-        elif not isinstance(node, (Place, Assign, GlobalAccess)) and found is not None:
+        elif not isinstance(node, (BarrierSite, Assignment, GlobalAccess)) and found is not None:
             break
     return found
 

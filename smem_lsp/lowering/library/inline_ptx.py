@@ -14,7 +14,7 @@ from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.copy_events import CopyEvent, Family, ProxyEvent
 from smem_lsp.ir.nodes import AccessKind, BarrierKind, Branch, Seq
 from smem_lsp.ir.places import Row
-from smem_lsp.ir.values import Const, Op, Operator, Value
+from smem_lsp.ir.values import Const, Op, Value
 from smem_lsp.lowering.callees.ptx_text import (
     COMMENT,
     LABEL,
@@ -46,6 +46,7 @@ from smem_lsp.source.digits import whole_number
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
+from smem_lsp.terms.operators import Operator
 
 _ADDRESS = regex(r"\[\s*%(?P<operand>\d+|\[\w+\])\s*(?:\+\s*(?P<offset>-?\d+)\s*)?\]")
 _BRACKETS = regex(r"\[[^\[\]]*(?:\[\w+\][^\[\]]*)*\]")

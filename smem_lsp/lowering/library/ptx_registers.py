@@ -6,10 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from smem_lsp.ir.values import Operator, Reading, Value, operation
+from smem_lsp.ir.values import Value, operation
 from smem_lsp.lowering.library.special_registers import register_read
 from smem_lsp.source import checkpoint
 from smem_lsp.source.regex import regex
+from smem_lsp.terms.operators import OperandType, Operator
 
 _COPY = regex(
     r"mov\.[bsu](?:32|64) (?P<to>[A-Za-z_$][\w$]*|%[A-Za-z_$][\w$]*), ?(?P<operand>%(?:\d+|\[\w+\]))\Z"
@@ -93,5 +94,5 @@ def _result(name: str, kind: str, given: list[Value]) -> Value | None:
         return None
     if operator not in _READ:
         return operation(operator, *given)
-    reading = Reading.INT if kind.startswith("s") else Reading.UNSIGNED
+    reading = OperandType.INT if kind.startswith("s") else OperandType.UNSIGNED
     return operation(operator, *given, reading=reading)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from smem_lsp.ir.nodes import AccessKind
-from smem_lsp.ir.values import Op, Operator, Value, Var
+from smem_lsp.ir.values import Op, Value, Var
 from smem_lsp.lowering.callees.library_names import RANDOM_STATE
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.syntax import tree
+from smem_lsp.terms.operators import Operator
 
 
 def random_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:

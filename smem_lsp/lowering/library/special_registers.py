@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from smem_lsp.ir.values import Const, Operator, Sym, Thread, Value, operation
+from smem_lsp.ir.values import Const, Sym, Thread, Value, operation
 from smem_lsp.lowering.library.cooperative_groups import linear_thread_id
 from smem_lsp.source.regex import regex
 from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.terms.operators import Operator
 
 _READ = regex(
     r"mov\.[bus]32 (?P<to>%?[\w$]+|%\[\w+\]), ?"

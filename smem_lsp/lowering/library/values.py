@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from smem_lsp.ir.nodes import AccessKind
-from smem_lsp.ir.values import Const, Op, Operator, Reading, Value, operation
+from smem_lsp.ir.values import Const, Op, Value, operation
 from smem_lsp.lowering.callees.intrinsics import declared, has, is_limit, is_pure, value_of
 from smem_lsp.lowering.state import conversions
 from smem_lsp.lowering.state.context import Context
@@ -13,18 +13,19 @@ from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.semantics.intrinsics import parameter_type
 from smem_lsp.semantics.types import INT, INTEGERS, LONG, UNSIGNED, Type, vector_element
 from smem_lsp.syntax import tree
+from smem_lsp.terms.operators import OperandType, Operator
 
 _LIMITS = {"minimum": Operator.MIN, "maximum": Operator.MAX}
 _COMPONENTS = "xyzw"
 _FLOATING_LIMITS = {"floating_minimum": Operator.MIN, "floating_maximum": Operator.MAX}
 _EXACT = 1 << 24  # integers that a float keeps: a limit below leaves what is larger as large as it has to be
 # how a function reads its arguments
-_READINGS: Mapping[Type | None, Reading] = {
-    INT: Reading.INT,
-    UNSIGNED: Reading.UNSIGNED,
-    LONG: Reading.LONG,
-    INTEGERS["long long"]: Reading.LONG,
-    INTEGERS["unsigned long long"]: Reading.UNSIGNED_LONG,
+_READINGS: Mapping[Type | None, OperandType] = {
+    INT: OperandType.INT,
+    UNSIGNED: OperandType.UNSIGNED,
+    LONG: OperandType.LONG,
+    INTEGERS["long long"]: OperandType.LONG,
+    INTEGERS["unsigned long long"]: OperandType.UNSIGNED_LONG,
 }
 _LOADS = {"load": Operator.LOAD, "readonly": Operator.READONLY}  # `readonly`: of what nobody writes meanwhile
 # Functions of bits are terms of their own, whatever a library calls them.
@@ -53,7 +54,7 @@ def value_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
             return Const(power)
     if value in _LIMITS and len(values) == 2:
         reading = _reading(name)
-        if reading is not Reading.UNKNOWN:
+        if reading is not OperandType.UNKNOWN:
             return operation(_LIMITS[value], *values, reading=reading)
         return conversions.applied(
             _LIMITS[value], values[0], values[1], (expr.arguments[0], expr.arguments[1]), scope
@@ -76,10 +77,14 @@ def note_exchange(ctx: Context, expr: tree.Call, name: str, values: Sequence[Val
         ctx.out.exchange(expr.lo, expr.hi, name, mask, () if mask is None else tuple(values[1:]))
 
 
-def _reading(name: str) -> Reading:
+def _reading(name: str) -> OperandType:
     """As what a function reads its arguments; unknown: as the common type of them, since others have its name."""
     found = declared(name)
-    return _READINGS.get(parameter_type(found[0], 0), Reading.UNKNOWN) if len(found) == 1 else Reading.UNKNOWN
+    return (
+        _READINGS.get(parameter_type(found[0], 0), OperandType.UNKNOWN)
+        if len(found) == 1
+        else OperandType.UNKNOWN
+    )
 
 
 def arguments_of(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[Value]:
@@ -106,7 +111,7 @@ def result_of(ctx: Context, name: str, arguments: list[Value]) -> Value:
             Operator.MULTIPLY, *(conversions.low_24_bits(each, signed=signed) for each in arguments)
         )
     if value == "absolute" and len(arguments) == 1:
-        reading = _READINGS.get(parameter_type(declared(name)[0], 0), Reading.UNKNOWN)
+        reading = _READINGS.get(parameter_type(declared(name)[0], 0), OperandType.UNKNOWN)
         return operation(Operator.MAX, arguments[0], operation(Operator.NEGATE, *arguments), reading=reading)
     if value in _FLOATING_LIMITS and any(isinstance(a, Const) and abs(a.n) <= _EXACT for a in arguments):
         return Op(_FLOATING_LIMITS[value], tuple(arguments))

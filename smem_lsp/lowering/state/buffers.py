@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterator
 from dataclasses import field, replace
 
 from smem_lsp.ir.causes import Cause, CauseKind
-from smem_lsp.ir.nodes import AddressSpace, Buffer, Kept, Name, Owner, Sight
+from smem_lsp.ir.nodes import AddressSpace, Buffer, BufferAlias, Kept, Owner, Sight
 from smem_lsp.ir.places import Row
 from smem_lsp.ir.values import Bytes, MemberPath, Value
 from smem_lsp.lowering.state import storage_members
@@ -45,7 +45,7 @@ class Buffers:
         default_factory=set
     )  # warps of a collective exchange values through a part of them
     spanned: set[int] = field(default_factory=set)  # with addresses that are subtracted
-    names: list[Name] = field(default_factory=list)  # that accesses may go by
+    names: list[BufferAlias] = field(default_factory=list)  # that accesses may go by
     numbers: dict[tuple[int, str, int], int] = field(
         default_factory=dict
     )  # of these, by where they are declared
@@ -77,7 +77,7 @@ class Buffers:
         stand_in = number * _APART
         return MemberPath(f"{of_type} {number}", base, (), overlaps=True, stand_in=stand_in, in_elements=True)
 
-    def named(self, name: Name) -> int:
+    def named(self, name: BufferAlias) -> int:
         """The number of a name; a reference is another one wherever it is declared."""
         declared = None if name.site is None else name.site.name
         key = name.buffer, name.text, -1 if declared is None else declared.low
@@ -89,7 +89,11 @@ class Buffers:
     def whole(self, buffer: int) -> int:
         """The number of the name of a buffer; -1 where its size is not known."""
         of = self[buffer]
-        return -1 if of.bytes is None else self.named(Name(of.name, buffer, (0, of.bytes), of.type, of.dims))
+        return (
+            -1
+            if of.bytes is None
+            else self.named(BufferAlias(of.name, buffer, (0, of.bytes), of.type, of.dims))
+        )
 
     def pin(
         self,

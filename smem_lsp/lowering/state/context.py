@@ -14,7 +14,7 @@ from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
     AddressSpace,
-    Assign,
+    Assignment,
     Atomic,
     BarrierKind,
     Branch,
@@ -29,8 +29,6 @@ from smem_lsp.ir.values import (
     Const,
     MemberPath,
     Op,
-    Operator,
-    Reading,
     Sym,
     Thread,
     Unknown,
@@ -58,7 +56,7 @@ from smem_lsp.lowering.state.local_scope import (
 )
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.lowering.state.points_to import PointsTo
-from smem_lsp.lowering.state.position import Position
+from smem_lsp.lowering.state.position import BodyPosition
 from smem_lsp.lowering.state.variables import Declared, Variables
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.function_scope import parameters_of
@@ -70,6 +68,7 @@ from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 from smem_lsp.targets.dialects import CUDA, Dialect
+from smem_lsp.terms.operators import OperandType, Operator
 
 if TYPE_CHECKING:
     from smem_lsp.lowering.state.snapshot import Watched
@@ -92,7 +91,7 @@ class _Operation:
 
 
 @dataclass
-class Outcome:
+class ReturnTarget:
     """What a body that is inlined returns. ``variable``: gets its values; ``reference``: it returns places;
     ``pointer``: it returns addresses; ``bound``: variables with the addresses of the places outside shared memory;
     ``type``: what it is declared to return, None: not known; ``record``: the class of the object that it returns, whose
@@ -142,7 +141,7 @@ class Inlining:
     depth: int = 0
     choices: int = 0
     parameters: dict[tuple[int, str], Unknown] = field(default_factory=dict)
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[ReturnTarget] = field(default_factory=list)
     done: dict[int, Function] = field(default_factory=dict)
     calls: list[tuple[Function | None, FollowedCall]] = field(default_factory=list)
     settled: dict[int, set[int]] = field(default_factory=dict)
@@ -239,7 +238,7 @@ class Context:
         self.lower = around.lower
         self.dialect = around.dialect
         self.helpers = around.helpers
-        self.at = Position(around.unit, around.function)
+        self.at = BodyPosition(around.unit, around.function)
         self.out = Emitter(self.at)
         self.variables = Variables(self.at, numbers)
         self.points_to = PointsTo(self.variables, aliases)
@@ -551,7 +550,7 @@ class Context:
         self.out.assign(
             variable,
             value,
-            self.variables.readings.get(variable, Reading.UNKNOWN) if made else Reading.UNKNOWN,
+            self.variables.readings.get(variable, OperandType.UNKNOWN) if made else OperandType.UNKNOWN,
         )
         if self.points_to.known(variable) is not None:
             self.out.assign(variable + 1, self.out.fresh())
@@ -669,7 +668,7 @@ class Context:
         if self.out.assigned_in(behind).isdisjoint(variables_of(value)):
             return value
         variable = self.variables.declare("")
-        self.out.emit(Assign(point, variable, value))
+        self.out.emit(Assignment(point, variable, value))
         return Var(variable)
 
     def frozen_value(self, value: Value) -> Value:

@@ -8,10 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.elaborate.conversions import Conversion, Effect, bits_of, conversion, is_integer, range_of
+from smem_lsp.elaborate.conversions import (
+    Conversion,
+    NumberConversion,
+    bits_of,
+    conversion,
+    is_integer,
+    range_of,
+)
 from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.ir import extents
-from smem_lsp.ir.values import READS, Const, Op, Operator, Reading, Value, Var, operation
+from smem_lsp.ir.values import Const, Op, Value, Var, operation
 from smem_lsp.lowering.state import floating_values
 from smem_lsp.lowering.state.floating_values import (
     OF_POINTS,
@@ -27,6 +34,8 @@ from smem_lsp.semantics.arithmetic import common_type, promoted
 from smem_lsp.semantics.floating_point import EXACT_BITS
 from smem_lsp.semantics.types import DOUBLE, FLOAT, Scalar, Type, plain_type, scalar_of
 from smem_lsp.syntax import tree
+from smem_lsp.terms.extents import leaves
+from smem_lsp.terms.operators import READS, OperandType, Operator
 
 _FALLING = (Operator.SUBTRACT, Operator.NEGATE, Operator.BIT_NOT)
 _UNREAD = (Operator.LOAD, Operator.READONLY, Operator.ELEMENT, Operator.MEMBER, Operator.CALL)
@@ -120,7 +129,7 @@ def counted(value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
         return value
     extent = extents.of_value(value)
     low, _, certain = extent
-    if certain and low >= 0 and not extents.leaves(extent, Reading.INT):
+    if certain and low >= 0 and not leaves(extent, OperandType.INT):
         return value
     kind = promoted(_type(expr, scope))
     if kind is None or not is_integer(kind):
@@ -129,14 +138,14 @@ def counted(value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
     return cut if cut is not value or kind.signed else _read_as(value, kind)
 
 
-def reading_of(kind: Type | None) -> Reading:
+def reading_of(kind: Type | None) -> OperandType:
     """As what an operator reads a number of this type."""
     found = promoted(kind)
     if found is None or found.kind != "int" or found.size > 8:
-        return Reading.UNKNOWN
+        return OperandType.UNKNOWN
     if found.size == 8:
-        return Reading.LONG if found.signed else Reading.UNSIGNED_LONG
-    return Reading.INT if found.signed else Reading.UNSIGNED
+        return OperandType.LONG if found.signed else OperandType.UNSIGNED_LONG
+    return OperandType.INT if found.signed else OperandType.UNSIGNED
 
 
 # ---- what gets a value -----------------------------------------------------------------------------------------------
@@ -166,15 +175,17 @@ def converted(value: Value, given: Type | None, wanted: Type | None) -> Value:
     if change.wanted is None:
         return _of_other_kind(value, given, wanted)
     match change.effect:
-        case Effect.TRUTH:
+        case NumberConversion.TRUTH:
             return _truth(value, change)
-        case Effect.TO_REAL | Effect.BETWEEN_REALS:
+        case NumberConversion.TO_REAL | NumberConversion.BETWEEN_REALS:
             return _as_real(value, change.given, change.wanted)
-        case Effect.OF_REAL:
+        case NumberConversion.OF_REAL:
             return without_point(value)
-        case Effect.SAME | Effect.CUT if change.given is not None and is_integer(change.wanted):
+        case NumberConversion.SAME | NumberConversion.CUT if change.given is not None and is_integer(
+            change.wanted
+        ):
             return _integer(value, change.given, change.wanted)
-        case Effect.UNKNOWN:
+        case NumberConversion.UNKNOWN:
             return _of_unknown(value, change.wanted)
     return value
 
@@ -191,7 +202,7 @@ def _of_other_kind(value: Value, given: Type | None, wanted: Type | None) -> Val
 def _of_unknown(value: Value, wanted: Scalar) -> Value:
     """Of a type that is not known: one that holds all numbers of a thread is taken to keep it."""
     if wanted.kind == "bool":
-        return _is_true(value, Reading.UNKNOWN)
+        return _is_true(value, OperandType.UNKNOWN)
     if wanted.kind == "float":
         return _as_real(value, None, wanted)
     if bits_of(wanted) in _FULL_BITS:
@@ -200,10 +211,10 @@ def _of_unknown(value: Value, wanted: Scalar) -> Value:
 
 
 def _truth(value: Value, change: Conversion) -> Value:
-    return _is_true(value, reading_of(change.given) if _may_leave(value) else Reading.UNKNOWN)
+    return _is_true(value, reading_of(change.given) if _may_leave(value) else OperandType.UNKNOWN)
 
 
-def _is_true(value: Value, reading: Reading) -> Value:
+def _is_true(value: Value, reading: OperandType) -> Value:
     value = floating_values.is_true(value)
     if isinstance(value, Op) and value.operator in TRUTHS:
         return value
@@ -215,7 +226,7 @@ def _integer(value: Value, given: Scalar | None, wanted: Scalar) -> Value:
     if given is None or not is_integer(given) or not is_integer(wanted):
         return value
     if bits_of(wanted) not in _FULL_BITS:
-        same = conversion(given, wanted).effect is Effect.SAME
+        same = conversion(given, wanted).effect is NumberConversion.SAME
         return value if same or _fits(value, wanted) else _low_bits(value, wanted)
     if bits_of(wanted) > bits_of(given):
         if wanted.size == 8 and _is_word(given) and (_may_leave(value) or _shifts_freely(value)):
@@ -244,7 +255,7 @@ def within_type(value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
 def _wrapped(value: Value, kind: Scalar) -> Value:
     """A number of 32 or 64 bits that is surely too large for its type, or is meant to lose bits: what they say then."""
     reading = reading_of(kind)
-    if reading is Reading.UNKNOWN or not extents.leaves(extents.of_value(value), reading):
+    if reading is OperandType.UNKNOWN or not leaves(extents.of_value(value), reading):
         return value
     return _low_bits(value, kind)
 
@@ -367,7 +378,7 @@ def _is_word(kind: Scalar) -> bool:
 
 def _may_leave(value: Value) -> bool:
     """May it be one that depends on the type: below 0, or beyond 32 bits? A variable may hold such a number."""
-    return _may_fall(value) or extents.leaves(extents.of_value(value), Reading.INT)
+    return _may_fall(value) or leaves(extents.of_value(value), OperandType.INT)
 
 
 def _shifts_freely(value: Value) -> bool:

@@ -8,23 +8,24 @@ from dataclasses import field
 
 from smem_lsp.ir.nodes import (
     AccessKind,
-    Assign,
+    Assignment,
     Barrier,
     BarrierFamily,
     BarrierKind,
     Branch,
-    Exchange,
     GlobalAccess,
     Loop,
     Node,
     Remote,
     Seq,
+    WarpCollective,
     walk,
 )
-from smem_lsp.ir.values import Reading, Unknown, Value
-from smem_lsp.lowering.state.position import Position
+from smem_lsp.ir.values import Unknown, Value
+from smem_lsp.lowering.state.position import BodyPosition
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.terms.operators import OperandType
 
 
 @dataclass
@@ -34,7 +35,7 @@ class Emitter:
     ``lo`` and ``hi`` of its methods are tokens of the chunk at ``at``.
     """
 
-    at: Position
+    at: BodyPosition
     items: list[Node] = field(default_factory=list)
     depth: int = 0  # lists that are open around it
     point: int = 0  # the last one that was given out
@@ -79,8 +80,8 @@ class Emitter:
         self._keys += 1
         return Unknown(self._keys, uniform, access, escaped, own, call)
 
-    def assign(self, variable: int, value: Value, reading: Reading = Reading.UNKNOWN) -> None:
-        self.emit(Assign(self.next_point(), variable, value, reading))
+    def assign(self, variable: int, value: Value, reading: OperandType = OperandType.UNKNOWN) -> None:
+        self.emit(Assignment(self.next_point(), variable, value, reading))
 
     def barrier(
         self,
@@ -132,7 +133,7 @@ class Emitter:
         self, lo: int, hi: int, spelling: str, mask: Value | None, given: tuple[Value, ...] = ()
     ) -> None:
         point, span = self.next_point(), self.at.span(lo, hi)
-        self.emit(Exchange(point, span, self.at.line(lo), spelling, mask, given))
+        self.emit(WarpCollective(point, span, self.at.line(lo), spelling, mask, given))
 
     def remote(self, lo: int, hi: int) -> None:
         """Shared memory of another block gets an address here."""
@@ -162,7 +163,7 @@ class Emitter:
             found = self._assigned[id(items)] = _Assigned(items)
         for at in range(found.done, count):
             item = items[at]
-            if isinstance(item, Assign):
+            if isinstance(item, Assignment):
                 found.values[item.variable].append((at, item.value))
             elif isinstance(item, (Branch, Loop)):
                 for each in self.changed_in(item):
@@ -173,14 +174,14 @@ class Emitter:
 
     def assigned_in(self, items: Sequence[Node]) -> set[int]:
         """The variables that are assigned somewhere in some nodes."""
-        found = {item.variable for item in items if isinstance(item, Assign)}
+        found = {item.variable for item in items if isinstance(item, Assignment)}
         return found.union(*(self.changed_in(item) for item in items if isinstance(item, Branch | Loop)))
 
     def changed_in(self, node: Branch | Loop) -> set[int]:
         """The variables that are assigned somewhere in it."""
         known = self._changed.get(id(node))
         if known is None:
-            found = {item.variable for item in walk(Seq((node,))) if isinstance(item, Assign)}
+            found = {item.variable for item in walk(Seq((node,))) if isinstance(item, Assignment)}
             known = self._changed[id(node)] = node, found
         return known[1]
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from smem_lsp.elaborate.conversions import is_integer, range_of
 from smem_lsp.ir import extents
-from smem_lsp.ir.values import Const, Op, Operator, Reading, Thread, Value, Var, operation
+from smem_lsp.ir.values import Const, Op, Thread, Value, Var, operation
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.floating_point import EXACT_BITS, Ratio, in_type, literal_ratio
 from smem_lsp.semantics.types import FLOAT, Scalar
+from smem_lsp.terms.operators import OperandType, Operator
 
 _AS_POINT = "float"  # the function from an integer, or a result, to a number with a point
 _ROUNDED = "rounded"  # the function from a number, or a result, to the nearest of `float`
@@ -113,7 +114,7 @@ def compared(operator: Operator, left: Value, right: Value) -> Value:
     one, other = _known(left), _known(right)
     if one is None or other is None:
         return operation(operator, left, right)
-    return operation(operator, Const(one[0] * other[1]), Const(other[0] * one[1]), reading=Reading.LONG)
+    return operation(operator, Const(one[0] * other[1]), Const(other[0] * one[1]), reading=OperandType.LONG)
 
 
 def is_true(value: Value) -> Value:
@@ -134,7 +135,7 @@ def is_integral_limit(value: Value) -> bool:
     """Is it a minimum or maximum of integers that the type with a point holds? ``conversions.limit_of_integers``"""
     if not isinstance(value, Op) or value.operator not in (Operator.MIN, Operator.MAX):
         return False
-    return value.reading is not Reading.UNKNOWN
+    return value.reading is not OperandType.UNKNOWN
 
 
 def literal_with_point(text: str) -> Value:

@@ -6,10 +6,11 @@ from dataclasses import field, replace
 
 from smem_lsp.ir.global_memory import GlobalMemory
 from smem_lsp.ir.nodes import AccessKind
-from smem_lsp.ir.values import Const, Op, Operator, Thread, Value, Var
+from smem_lsp.ir.values import Const, Op, Thread, Value, Var
 from smem_lsp.lowering.state.emitter import Emitter
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.operators import Operator
 
 _ELEMENTS = (Operator.LOAD, Operator.READONLY, Operator.ELEMENT)
 

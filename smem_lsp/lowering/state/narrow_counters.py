@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from smem_lsp.ir.nodes import Assign, Jump, JumpKind, Node, Seq, walk
-from smem_lsp.ir.values import Const, Op, Operator, Value, Var
+from smem_lsp.ir.nodes import Assignment, Jump, JumpKind, Node, Seq, walk
+from smem_lsp.ir.values import Const, Op, Value, Var
+from smem_lsp.terms.operators import Operator
 
 _BELOW = {Operator.LESS: 1, Operator.LESS_EQUAL: 0}
 
@@ -15,7 +16,7 @@ def without_wrap(condition: Value, step: list[Node], body: Sequence[Node]) -> li
     """The step of a loop without the conversion to the narrow type of its counter, where that changes nothing: the
     condition ends the loop before, or nothing does ([intro.progress]), for what wraps is below its bound again."""
     update = step[0] if len(step) == 1 else None
-    if not isinstance(update, Assign) or not isinstance(condition, Op):
+    if not isinstance(update, Assignment) or not isinstance(condition, Op):
         return step
     counter = Var(update.variable)
     if condition.operator not in _BELOW or condition.args[0] != counter:

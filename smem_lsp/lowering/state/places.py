@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from smem_lsp.ir.values import OF_ADDRESS, Bytes, Const, MemberPath, Op, Operator, Value, operation
+from smem_lsp.ir.values import OF_ADDRESS, Bytes, Const, MemberPath, Op, Value, operation
 from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import Array, Record, Type, plain_type
 from smem_lsp.source import record
+from smem_lsp.terms.operators import Operator
 
 _WIDEST = 16  # bytes of an access
 

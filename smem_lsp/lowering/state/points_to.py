@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from smem_lsp.ir.values import Op, Unknown, Value, Var, operator_of
+from smem_lsp.ir.values import Op, Unknown, Value, Var
 from smem_lsp.lowering.state.local_scope import Address, Meaning, This, Variable, View
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.lowering.state.variables import Variables
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.operators import operator_of
 
 _NO_ADDRESS = frozenset(map(operator_of, "< <= > >= == != && || ! / % & | ^ << >>".split()))
 NOWHERE: frozenset[int] = frozenset()

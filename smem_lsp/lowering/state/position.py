@@ -16,7 +16,7 @@ from smem_lsp.syntax.parse import Body, Function, TranslationUnit
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """How lowering has come to a function: see ``Position``. ``calls``: the numbers of calls by now."""
+    """How lowering has come to a function: see ``BodyPosition``. ``calls``: the numbers of calls by now."""
 
     stack: tuple[Function, ...]
     path: tuple[int, ...]
@@ -24,7 +24,7 @@ class Visit:
 
 
 @dataclass
-class Position:
+class BodyPosition:
     """A chunk of a function body, and the calls that lead there from the kernel.
 
     ``base``: index in ``body`` of the chunk's first token, which the indices of an expression's tokens are relative to.
@@ -64,10 +64,10 @@ class Position:
         return Visit(tuple(self.stack), self.path, dict(self._calls))
 
     @staticmethod
-    def at(unit: TranslationUnit, visit: Visit) -> Position:
+    def at(unit: TranslationUnit, visit: Visit) -> BodyPosition:
         """In the innermost function of a visit."""
         kernel, *called = visit.stack
-        found = Position(unit, kernel, 0, visit.path, _calls=dict(visit.calls))
+        found = BodyPosition(unit, kernel, 0, visit.path, _calls=dict(visit.calls))
         found.stack += called
         found._enter(visit.stack[-1])
         return found
@@ -141,7 +141,7 @@ class Position:
 class _InChunk:
     __slots__ = ("_at", "_outer", "_position")
 
-    def __init__(self, position: Position, at: int) -> None:
+    def __init__(self, position: BodyPosition, at: int) -> None:
         self._position = position
         self._at = at
 

@@ -12,7 +12,7 @@ from smem_lsp.ir.nodes import Node
 from smem_lsp.lowering.state.context import Context, Inlining, Surroundings
 from smem_lsp.lowering.state.local_scope import Around, LocalScope
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.lowering.state.position import Position, Visit
+from smem_lsp.lowering.state.position import BodyPosition, Visit
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -92,7 +92,7 @@ class Snapshot:
         """Lowering may go on here, with statements of another version of the function, any number of times. ``stack``:
         the functions of the visit, as they are now; ``look_up``: what names mean that no block declares."""
         ctx = Context(around, {}, {}, self.parts["copies"].landings)
-        at = Position.at(around.unit, replace(self.visit, stack=stack))
+        at = BodyPosition.at(around.unit, replace(self.visit, stack=stack))
         for name in _PARTS:
             setattr(ctx, name, _part(self.parts[name]))
         for name in _OWN:
@@ -104,7 +104,7 @@ class Snapshot:
             each.around = None if constants is None else look_up(ctx, constants)
         return ctx, LocalScope(scope)
 
-    def added(self, ctx: Context, nodes: list[Node], scope: LocalScope) -> Added | None:
+    def added(self, ctx: Context, nodes: list[Node], scope: LocalScope) -> AddedByStatements | None:
         """What statements behind it have added to lowering, now in ``ctx``, where that is nothing but ``nodes``, new
         variables, and causes why something is not understood. ``scope``: the one that they declare names in."""
         for name in _PARTS:
@@ -127,7 +127,7 @@ class Snapshot:
             return None
         first = len(self.parts["limits"].found)
         consulted = self.parts["points_to"]._consulted
-        return Added(
+        return AddedByStatements(
             tuple(nodes),
             names,
             declared,
@@ -146,7 +146,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class Added:
+class AddedByStatements:
     """``names``: that are declared in a kernel, with the offsets; ``declared``: that now mean something in the scope of
     the statements; ``limits``: how many causes were found before, and what
     came; ``variables``: that are declared; ``consulted``: pointers that were asked for first, and what
@@ -169,7 +169,7 @@ class Lowered:
     before: Snapshot
     scope: LocalScope
     first: int  # of the nodes
-    added: Added | None = None
+    added: AddedByStatements | None = None
 
 
 _MOST_VISITS = 12

@@ -43,7 +43,7 @@ def _of(record: Record, offset: int, prefix: str, depth: int) -> Iterator[Storag
 
 
 def _fields(
-    record: Record, layout: record_layout.Layout, offset: int, prefix: str, depth: int
+    record: Record, layout: record_layout.RecordLayout, offset: int, prefix: str, depth: int
 ) -> Iterator[StorageMember]:
     texts = _texts(record)
     fields = sorted(zip(layout.members, layout.aligns), key=lambda field: field[0][1])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from smem_lsp.ir.nodes import Assign, Node, Seq, walk
-from smem_lsp.ir.values import Const, Op, Operator, Thread, Value, Var, computed, variables_of
+from smem_lsp.ir.nodes import Assignment, Node, Seq, walk
+from smem_lsp.ir.values import Const, Op, Thread, Value, Var, variables_of
 from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import UNARY
+from smem_lsp.terms.operators import Operator, computed
 
 MAX_TRIPS = 4096
 _RANGE = 1 << 31  # a number beyond may wrap
@@ -24,14 +25,14 @@ def count_trips(
     Exactly None: the condition depends on more than variables that start at constants and are changed by the step
     alone. At least is 0 or 1: callers want to know whether the loop runs at all. Counting stops at MAX_TRIPS.
     """
-    updates = [item for item in step if isinstance(item, Assign)]
+    updates = [item for item in step if isinstance(item, Assignment)]
     if len(updates) != len(step) or not updates:
         return 0, None
     asked = {v for value in (condition, *(each.value for each in updates)) for v in variables_of(value)}
     values = {v: known.n for v in asked if isinstance(known := initial(v), Const)}
     if values:
         for item in walk(Seq(tuple(body))):
-            if isinstance(item, Assign):
+            if isinstance(item, Assignment):
                 values.pop(item.variable, None)
     trips = 0
     while trips < MAX_TRIPS:

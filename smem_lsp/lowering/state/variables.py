@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import field
 from itertools import islice
 
-from smem_lsp.ir.values import Reading
 from smem_lsp.lowering.state.local_scope import LocalObject
-from smem_lsp.lowering.state.position import Position
+from smem_lsp.lowering.state.position import BodyPosition
 from smem_lsp.semantics.types import Record
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.operators import OperandType
 
 # calls that lead there, token of the chunk, name, how often it was declared there by now
 Declared = tuple[tuple[int, ...], int, str, int]
@@ -29,7 +29,7 @@ class Variables:
     does, the next one which buffer that is where it may be one of several. A variable has the same number each time
     that the kernel is lowered: ``numbers`` is handed on."""
 
-    at: Position
+    at: BodyPosition
     numbers: dict[Declared, int]
     numbers_only: set[int] = field(default_factory=set)  # declared as numbers or vectors of them
     objects: dict[int, LocalObject] = field(default_factory=dict)  # by the variable of the object
@@ -37,7 +37,9 @@ class Variables:
     # objects that shared arrays are reached through which are not seen, each with its class
     hiding: dict[int, str] = field(default_factory=dict)
     member_of: dict[int, tuple[int, str]] = field(default_factory=dict)  # -> object, name of the member
-    readings: dict[int, Reading] = field(default_factory=dict)  # of those that are numbers of 32 and 64 bits
+    readings: dict[int, OperandType] = field(
+        default_factory=dict
+    )  # of those that are numbers of 32 and 64 bits
     _declared: Counter[tuple[tuple[int, ...], int, str]] = field(default_factory=Counter)
     _texts: list[str] = field(default_factory=list)
 

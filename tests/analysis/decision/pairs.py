@@ -14,8 +14,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from smem_lsp.analysis.decision.model import Answer, Decision
-from smem_lsp.analysis.decision.verdict import Judge
+from smem_lsp.analysis.decision.model import Decision, PairVerdict
+from smem_lsp.analysis.decision.verdict import RaceChecker
 from smem_lsp.analysis.values.block_shape import dims_of
 from smem_lsp.engine import check
 from smem_lsp.facts.decided import judge_of
@@ -28,8 +28,8 @@ from .written import Expr, name
 _SMALL = (-3, -1, 0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100, 1000)
 _LAUNCHES = 60  # of a kernel
 _BLOCKS = (2, 7, 16, 32, 33, 48, 64)
-_REFUTED = (Answer.APART, Answer.IN_BOUNDS, Answer.SAME_VALUE)
-_CLAIMED = (Answer.RACE, Answer.CONDITION)
+_REFUTED = (PairVerdict.APART, PairVerdict.IN_BOUNDS, PairVerdict.SAME_VALUE)
+_CLAIMED = (PairVerdict.RACE, PairVerdict.CONDITION)
 _SIZES = ("n", "m", "blockIdx_x")
 _LEFT_OPEN = (0, 1, 3)
 _DATA = 20  # choices of data that may show a race
@@ -140,7 +140,7 @@ def launches(kernel: Drawn, chance: random.Random) -> Iterator[dict[str, int]]:
         yield {**given, "blockIdx_x": chance.randrange(5), "data": number}
 
 
-def meetings(kernel: Drawn, given: Mapping[str, int]) -> Mapping[Answer, set[tuple[int, int]]]:
+def meetings(kernel: Drawn, given: Mapping[str, int]) -> Mapping[PairVerdict, set[tuple[int, int]]]:
     """Pairs of steps of which two threads touch one element in one interval, one of them writing, by the answer that
     this refutes: anywhere (APART), inside of the array (IN_BOUNDS), or there, and not both storing the same."""
     touched: list[dict[Cell, list[tuple[int, int]]]] = [defaultdict(list) for _ in kernel.steps]
@@ -153,7 +153,7 @@ def meetings(kernel: Drawn, given: Mapping[str, int]) -> Mapping[Answer, set[tup
                 continue
             if found is not None:
                 cells[turn if kernel.ordered else 0, found[0]].append((thread, found[1]))
-    met: dict[Answer, set[tuple[int, int]]] = {answer: set() for answer in _REFUTED}
+    met: dict[PairVerdict, set[tuple[int, int]]] = {answer: set() for answer in _REFUTED}
     for pair in itertools.combinations_with_replacement(range(len(kernel.steps)), 2):
         for answer in _answers(kernel, touched, pair):
             met[answer].add(pair)
@@ -171,7 +171,7 @@ def _loads(data: int) -> Callable[[int], int]:
 
 def _answers(
     kernel: Drawn, touched: Sequence[Mapping[Cell, Sequence[tuple[int, int]]]], pair: tuple[int, int]
-) -> Iterator[Answer]:
+) -> Iterator[PairVerdict]:
     """Those that are refuted."""
     one, other = (kernel.steps[number].kind for number in pair)
     if one == other and one in "RA":
@@ -180,11 +180,11 @@ def _answers(
         inside = 0 <= cell[1] < kernel.elements
         for (a, x), (b, y) in itertools.product(first, touched[pair[1]].get(cell, ())):
             if a != b:
-                yield Answer.APART
+                yield PairVerdict.APART
                 if inside:
-                    yield Answer.IN_BOUNDS
+                    yield PairVerdict.IN_BOUNDS
                     if x != y or not one == other == "W":
-                        yield Answer.SAME_VALUE
+                        yield PairVerdict.SAME_VALUE
                         return
 
 
@@ -196,7 +196,7 @@ def judge(seeds: Iterable[int]) -> Tally:
         facts, judges = judges_of(kernel)
         decisions = [each for judge_ in judges for each in judge_.decisions()]
         natural = set[str]().union(*(judge_.asker.not_negative for judge_ in judges))
-        shown: dict[Answer, set[tuple[int, int]]] = {answer: set() for answer in _REFUTED}
+        shown: dict[PairVerdict, set[tuple[int, int]]] = {answer: set() for answer in _REFUTED}
         for given in launches(kernel, random.Random(seed)):
             if any(given.get(name_, 0) < 0 for name_ in natural):  # which the answer rules out, and says so
                 continue
@@ -204,8 +204,10 @@ def judge(seeds: Iterable[int]) -> Tally:
                 shown[answer] |= met
         for pair, found in _by_pair(kernel, facts, decisions).items():
             tally.pairs += 1
-            tally.met += pair in shown[Answer.SAME_VALUE]
-            worst = max((each.answer for each in found), key=list(Answer).index, default=Answer.APART)
+            tally.met += pair in shown[PairVerdict.SAME_VALUE]
+            worst = max(
+                (each.answer for each in found), key=list(PairVerdict).index, default=PairVerdict.APART
+            )
             tally.answers[worst.value] += 1
             for wrong in _wrong(kernel, pair, worst, found, shown):
                 tally.wrong.append((seed, wrong))
@@ -218,7 +220,7 @@ def decided(kernel: Drawn) -> Iterator[Decision]:
         yield from each.decisions()
 
 
-def judges_of(kernel: Drawn) -> tuple[KernelFacts, list[Judge]]:
+def judges_of(kernel: Drawn) -> tuple[KernelFacts, list[RaceChecker]]:
     """What is known of it, and one judge for each block that is judged."""
     (facts,) = check(kernel.text).facts
     flow = facts.analysis.launched_flow
@@ -244,9 +246,9 @@ def _by_pair(
 def _wrong(
     kernel: Drawn,
     pair: tuple[int, int],
-    answer: Answer,
+    answer: PairVerdict,
     found: Sequence[Decision],
-    shown: Mapping[Answer, set[tuple[int, int]]],
+    shown: Mapping[PairVerdict, set[tuple[int, int]]],
 ) -> Iterator[str]:
     lines = " and ".join(str(kernel.steps[at].line) for at in pair)
     if pair in shown.get(answer, ()):
@@ -269,7 +271,7 @@ def shows(kernel: Drawn, pair: tuple[int, int], sizes: Mapping[str, int]) -> boo
             given = {**dict(zip(left, values)), **sizes, "data": number}
             if left and not _is_defined(kernel, pair, given):
                 continue
-            if pair in meetings(kernel, given)[Answer.SAME_VALUE]:
+            if pair in meetings(kernel, given)[PairVerdict.SAME_VALUE]:
                 return True
             judged = True
         if judged:

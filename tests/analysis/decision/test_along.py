@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from harness import kernel_facts
 
-from smem_lsp.analysis.decision.along import steps_along
+from smem_lsp.analysis.decision.axis_strides import steps_along
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Access

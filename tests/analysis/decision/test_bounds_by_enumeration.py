@@ -17,7 +17,7 @@ import pytest
 from carets import expect
 
 from smem_lsp.analysis.decision.either import at_least, either
-from smem_lsp.analysis.decision.model import Answer, Decision
+from smem_lsp.analysis.decision.model import Decision, PairVerdict
 from smem_lsp.analysis.decision.size_sets import Relation, SizeCondition, SizeSet, for_some
 from smem_lsp.engine import check
 from smem_lsp.ir.nodes import Access
@@ -227,7 +227,7 @@ EVEN = SizeSet(True, ("n",), Relation.MULTIPLE, (2, 0))
 FEW = SizeSet(True, ("n",), Relation.WITHIN, (4, 9))
 
 
-def under(condition: SizeCondition | None, answer: Answer = Answer.CONDITION) -> Decision:
+def under(condition: SizeCondition | None, answer: PairVerdict = PairVerdict.CONDITION) -> Decision:
     return Decision(cast("Access", None), cast("Access", None), answer, condition=condition)
 
 
@@ -248,10 +248,14 @@ def test_two_conditions_of_one_pair_are_told_as_one(one: list[SizeSet], other: S
 
 
 def test_what_is_not_solved_on_another_way_leaves_a_bound_that_is_enough() -> None:
-    bound, even, open_ = under(one_of(from_on(65))), under(one_of(EVEN)), under(for_some("n"), Answer.SIZES)
+    bound, even, open_ = (
+        under(one_of(from_on(65))),
+        under(one_of(EVEN)),
+        under(for_some("n"), PairVerdict.SIZES),
+    )
     enough = at_least(bound, open_)
     assert when(enough.condition) == "for all n ≥ 65, perhaps for others"
     assert when(at_least(even, open_).condition) == "when n is even"
-    assert when(at_least(bound, under(None, Answer.UNDECIDED)).condition) == "when n ≥ 65"
+    assert when(at_least(bound, under(None, PairVerdict.UNDECIDED)).condition) == "when n ≥ 65"
     assert when(either(enough, under(one_of(from_on(70)))).condition) == "for all n ≥ 65, perhaps for others"
     assert when(either(enough, under(one_of(from_on(33)))).condition) == "when n ≥ 33"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from smem_lsp.analysis.decision.model import Answer, Decision
+from smem_lsp.analysis.decision.model import Decision, PairVerdict
 from smem_lsp.analysis.values.block_shape import dims_of
 from smem_lsp.engine import check
 from smem_lsp.facts.decided import judge_of
@@ -50,7 +50,7 @@ def test_the_witness_has_what_is_computed(body: str, meets: Callable[[Sizes], bo
     races = decided(body)
     assert races
     for found in races:
-        assert found.answer is Answer.RACE and found.witness is not None
+        assert found.answer is PairVerdict.RACE and found.witness is not None
         assert meets(found.witness.sizes)
 
 
@@ -63,7 +63,7 @@ def test_the_witness_has_what_is_computed(body: str, meets: Callable[[Sizes], bo
     ],
 )
 def test_no_race_rests_on_another_value(body: str) -> None:
-    assert {each.answer for each in decided(body)} == {Answer.SIZES}
+    assert {each.answer for each in decided(body)} == {PairVerdict.SIZES}
 
 
 BARRIER = """\

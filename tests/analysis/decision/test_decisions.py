@@ -6,13 +6,13 @@ import importlib
 
 import pytest
 
-from smem_lsp.analysis.decision import known_answers, solver, z3_library
+from smem_lsp.analysis.decision import answer_cache, solver, z3_library
 from smem_lsp.analysis.decision.formulas import Expression, concerned, number
-from smem_lsp.analysis.decision.model import Answer, Verdict, VerdictKind
-from smem_lsp.analysis.decision.verdict import Judge
+from smem_lsp.analysis.decision.model import PairVerdict, Verdict, VerdictKind
+from smem_lsp.analysis.decision.verdict import RaceChecker
 from smem_lsp.analysis.values.block_shape import dims_of
 from smem_lsp.engine import check
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from smem_lsp.facts.decided import judge_of
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.rules.decision_words import why
@@ -27,7 +27,7 @@ __global__ void k(const int* __restrict__ in, int* out, int n) {
 TAIL = "\n}\nvoid host(const int* in, int* out, int n) { k<<<4, 256>>>(in, out, n); }\n"
 
 
-def checked(body: str, tail: str = TAIL) -> Report:
+def checked(body: str, tail: str = TAIL) -> FileReport:
     return check(HEAD + body + tail)
 
 
@@ -140,7 +140,7 @@ void host(const int* in, int* out, int n) { k<<<1, 64>>>(in, out, n); }
 
 def test_without_the_solver_nothing_is_decided_and_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(z3_library, "library", lambda: None)
-    known_answers.ANSWERS.forget(PROCESS)
+    answer_cache.ANSWERS.forget(PROCESS)
     solver.ANSWERS.forget(PROCESS)
     found = verdict("s[t] = in[t * 3 + 77]; out[t + 123] = s[t];")
     assert found.kind is VerdictKind.UNDECIDED
@@ -153,18 +153,18 @@ def test_without_the_solver_nothing_is_decided_and_it_says_why(monkeypatch: pyte
         # a loop that runs until no lane has a turn left: at least while a lane's own says so
         (
             "for (int i = t; __any_sync(~0u, i < 36); i += 256) s[i] = in[i]; out[t] = s[255 - t];",
-            Answer.RACE,
+            PairVerdict.RACE,
         ),
-        ("if (__any_sync(~0u, t < 9)) s[t] = in[t]; out[t] = s[255 - t];", Answer.RACE),
-        ("if (__any_sync(~0u, t < 9)) s[t] = in[t]; out[t] = s[t];", Answer.APART),
+        ("if (__any_sync(~0u, t < 9)) s[t] = in[t]; out[t] = s[255 - t];", PairVerdict.RACE),
+        ("if (__any_sync(~0u, t < 9)) s[t] = in[t]; out[t] = s[t];", PairVerdict.APART),
         # whether nobody votes for it is not known of two lanes
-        ("if (!__any_sync(~0u, t < 9)) s[t] = in[t]; out[t] = s[255 - t];", Answer.UNDECIDED),
+        ("if (!__any_sync(~0u, t < 9)) s[t] = in[t]; out[t] = s[255 - t];", PairVerdict.UNDECIDED),
     ],
 )
-def test_a_vote_is_won_where_the_thread_votes_for_it(body: str, answer: Answer) -> None:
+def test_a_vote_is_won_where_the_thread_votes_for_it(body: str, answer: PairVerdict) -> None:
     (facts,) = checked(body).facts
     flow = facts.analysis.launched_flow
-    judge = Judge(flow.followed, flow.verdicts, (256, 1, 1))
+    judge = RaceChecker(flow.followed, flow.verdicts, (256, 1, 1))
     found = {each.answer for each in judge.decisions() if each.second.kind is AccessKind.READ}
     assert found == {answer}
 
@@ -183,9 +183,9 @@ def test_what_was_decided_for_the_races_is_not_asked_again_for_the_verdict(
     monkeypatch.setattr(solver, "solve", None)
     every = list(judge.decisions())
 
-    assert {each.answer for each in told} == {Answer.APART, Answer.RACE}
-    assert [each for each in every if each.answer is Answer.RACE] == [
-        each for each in told if each.answer is Answer.RACE
+    assert {each.answer for each in told} == {PairVerdict.APART, PairVerdict.RACE}
+    assert [each for each in every if each.answer is PairVerdict.RACE] == [
+        each for each in told if each.answer is PairVerdict.RACE
     ]
     assert judge is judge_of(flow, verdicts, dims_of(shape))
 
@@ -193,7 +193,7 @@ def test_what_was_decided_for_the_races_is_not_asked_again_for_the_verdict(
 def test_what_is_not_decided_for_want_of_effort_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     (facts,) = checked("s[t] = in[t]; out[t] = s[255 - t];").facts
     flow = facts.analysis.launched_flow
-    judge = Judge(flow.followed, flow.verdicts, (256, 1, 1))
+    judge = RaceChecker(flow.followed, flow.verdicts, (256, 1, 1))
     with monkeypatch.context() as patched:
         patched.setattr(importlib.import_module("smem_lsp.analysis.decision.verdict"), "_TO_DECIDE", 0)
         patched.setattr(importlib.import_module("smem_lsp.analysis.decision.verdict"), "_LEAST_EFFORT", 0)
@@ -201,8 +201,8 @@ def test_what_is_not_decided_for_want_of_effort_is_asked_again(monkeypatch: pyte
         tired = [each.answer for each in judge.decisions()]
 
     # what every thread of the block touches is looked at without effort
-    assert Answer.UNDECIDED in tired and Answer.RACE not in tired
-    assert Answer.RACE in [each.answer for each in judge.decisions()]
+    assert PairVerdict.UNDECIDED in tired and PairVerdict.RACE not in tired
+    assert PairVerdict.RACE in [each.answer for each in judge.decisions()]
 
 
 def test_the_effort_of_a_question_is_that_of_its_first_answer() -> None:
@@ -210,14 +210,14 @@ def test_the_effort_of_a_question_is_that_of_its_first_answer() -> None:
     ask = [x > 5, x < 7, (x * x).differs(37)]
     first = solver.solve(ask, [x], 10_000)
     again = solver.solve(ask, [x], 10_000)
-    assert (first.outcome, first.values) == (solver.Outcome.SOME, {"v0": 6})
+    assert (first.outcome, first.values) == (solver.Satisfiability.SOME, {"v0": 6})
     assert again == first and first.effort > 0
 
 
 def test_no_effort_gives_no_answer() -> None:
     x, y, z = (Expression(f"v{i}") for i in range(3))
     hard = [(x * x * x + y * y * y).equals(z * z * z), x > 100, y > 100, z > 100]
-    assert solver.solve(hard, [], 1_000).outcome is solver.Outcome.UNKNOWN
+    assert solver.solve(hard, [], 1_000).outcome is solver.Satisfiability.UNKNOWN
 
 
 def test_numbers_are_folded_and_division_rounds_down() -> None:
@@ -233,6 +233,6 @@ def test_formulas_that_share_no_variable_do_not_matter() -> None:
 
 
 def test_answers_have_an_order_from_safe_to_told() -> None:
-    ranks = list(Answer)
-    assert ranks[0] is Answer.APART and ranks[-1] is Answer.RACE
+    ranks = list(PairVerdict)
+    assert ranks[0] is PairVerdict.APART and ranks[-1] is PairVerdict.RACE
     assert not any(each.is_safe and each.is_race for each in ranks)

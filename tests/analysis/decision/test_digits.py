@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from smem_lsp.analysis.decision.digits import Digits
 from smem_lsp.analysis.decision.formulas import Expression, Formula, number
+from smem_lsp.analysis.decision.mixed_radix import MixedRadix
 from smem_lsp.analysis.decision.model import VerdictKind
-from smem_lsp.analysis.decision.solver import Outcome, solve
+from smem_lsp.analysis.decision.solver import Satisfiability, solve
 from smem_lsp.engine import check
 
 EFFORT = 2_000_000
@@ -21,7 +21,7 @@ class Numbers:
 
     def __init__(self) -> None:
         self.side: list[Formula] = []
-        self.digits = Digits(self.unknown, self.side)
+        self.digits = MixedRadix(self.unknown, self.side)
         self.names: dict[str, Expression] = {}
 
     def unknown(self, name: str, low: int | None, high: int | None) -> Expression:
@@ -70,7 +70,7 @@ def test_digits_are_those_of_the_number(seed: int) -> None:
         t, u = chance.randint(0, MOST), chance.randint(-300, 300)
         asked = [threads[0].equals(t), threads[1].equals(u), result.equals(made), *numbers.side]
         found = solve(asked, [result, *threads], EFFORT)
-        assert found.outcome is Outcome.SOME
+        assert found.outcome is Satisfiability.SOME
         assert [found.values[each.text] for each in (result, *threads)] == [
             eval(text, {"t": t, "u": u}),
             t,
@@ -92,9 +92,9 @@ def test_numbers_are_equal_where_their_digits_are(seed: int) -> None:
         size, other_size = chance.randint(1, 16), chance.randint(1, 16)
         meet = numbers.digits.overlap(one, size, other + added, other_size)
         given = [threads[0].equals(t), threads[1].equals(u), *numbers.side]
-        assert (solve([equal, *given], (), EFFORT).outcome is Outcome.SOME) is (left == right + added)
+        assert (solve([equal, *given], (), EFFORT).outcome is Satisfiability.SOME) is (left == right + added)
         met = left < right + added + other_size and right + added < left + size
-        assert (solve([meet, *given], (), EFFORT).outcome is Outcome.SOME) is met
+        assert (solve([meet, *given], (), EFFORT).outcome is Satisfiability.SOME) is met
 
 
 def test_a_remainder_of_a_remainder_is_a_part_of_it() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.analysis.decision.most_telling import most_telling
-from smem_lsp.analysis.decision.verdict import Judge
+from smem_lsp.analysis.decision.verdict import RaceChecker
 from smem_lsp.engine import check
 from smem_lsp.facts.attempts import LIMITS
 from smem_lsp.rules.model import Severity
@@ -179,7 +179,7 @@ def test_pairs_of_one_array_are_asked_about_before_those_of_two() -> None:
     """The tile is stored under a guard that compares a thread's number with what is loaded alike by all threads."""
     (facts,) = check(TILES).facts
     flow = facts.analysis.launched_flow
-    pairs = most_telling(flow.followed, Judge(flow.followed, flow.verdicts, (64, 1, 1)).every_pair())
+    pairs = most_telling(flow.followed, RaceChecker(flow.followed, flow.verdicts, (64, 1, 1)).every_pair())
     lines = [(facts.line(each.first.line), facts.line(each.second.line)) for each in pairs]
     of_two = [at for at, pair in enumerate(lines) if len({*pair} & {5, 8, 12}) == 2]
     assert lines.index((13, 8)) < min(of_two)

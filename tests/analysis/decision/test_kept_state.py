@@ -6,10 +6,10 @@ import pytest
 
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.analysis.values.block_shape import dims_of
-from smem_lsp.analysis.values.terms import Const
 from smem_lsp.engine import check
 from smem_lsp.facts.decided import judge_of
 from smem_lsp.rules.decision_words import why
+from smem_lsp.terms.language import Const
 
 HEAD = """\
 struct State { int flags; int mask; int at; int width; int many[64]; };

@@ -8,7 +8,7 @@ from carets import codes
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.config import Config
 from smem_lsp.engine import check
-from smem_lsp.engine.check import Report
+from smem_lsp.engine.check import FileReport
 from smem_lsp.rules.decision_words import why
 
 ASKED = Config(select=("SMEM201",))
@@ -35,7 +35,7 @@ void go(int *p, int n) {{ k<<<1, 128>>>(p, p, n); }}
 MEMBERS = " ".join(f"int m{number};" for number in range(20))
 
 
-def report(step: str, between: str = "", times: int = 140) -> Report:
+def report(step: str, between: str = "", times: int = 140) -> FileReport:
     steps = "\n".join(step.replace("A", str(n % 20)).replace("B", str((n + 7) % 20)) for n in range(times))
     return check(KERNEL.format(members=MEMBERS, steps=steps, between=between), config=ASKED)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smem_lsp.analysis.decision.model import Answer, Decision, VerdictKind
+from smem_lsp.analysis.decision.model import Decision, PairVerdict, VerdictKind
 from smem_lsp.engine import check
 from smem_lsp.rules.decision_words import why
 
@@ -20,7 +20,7 @@ void go(float *in, float *out, const int *keys, int n) {{ k<<<7, dim3(64, 4)>>>(
 """
 
 
-def decided(body: str, pointer: str = "const float *in") -> tuple[VerdictKind, set[Answer]]:
+def decided(body: str, pointer: str = "const float *in") -> tuple[VerdictKind, set[PairVerdict]]:
     (facts,) = check(KERNEL.format(body=body, pointer=pointer)).facts
     (found,) = facts.analysis.verdicts
     unsafe: tuple[Decision, ...] = found.decisions
@@ -71,14 +71,14 @@ def test_perhaps_another(body: str, pointer: str) -> None:
 @pytest.mark.parametrize(
     ("condition", "answer"),
     [
-        ("in[1] > 4", Answer.LIKELY),
-        ("in[0] > 4", Answer.DATA),  # of thread 0 that is one number
-        ("in[2 * t] > 4", Answer.DATA),
-        ("in[n] > 4", Answer.LIKELY),
-        ("keys[0] > 4", Answer.LIKELY),
+        ("in[1] > 4", PairVerdict.LIKELY),
+        ("in[0] > 4", PairVerdict.DATA),  # of thread 0 that is one number
+        ("in[2 * t] > 4", PairVerdict.DATA),
+        ("in[n] > 4", PairVerdict.LIKELY),
+        ("keys[0] > 4", PairVerdict.LIKELY),
     ],
 )
-def test_one_address_has_one_value_for_whatever_asks(condition: str, answer: Answer) -> None:
+def test_one_address_has_one_value_for_whatever_asks(condition: str, answer: PairVerdict) -> None:
     """Thread 0 alone stores what all threads read: through different indices it may load the same."""
     body = f"if (row == 0) if (in[t] == 1) if ({condition}) s[t] = t; out[n + row * 64 + t] = s[0];"
     assert decided(body, "const int *__restrict__ in")[1] == {answer}
@@ -99,7 +99,7 @@ void go(float *g, float *out, int n) {{ k<<<7, 256>>>(g, out, n); }}
 FILL = "list[t] = g[t]; __syncthreads();"
 
 
-def stored(body: str) -> tuple[VerdictKind, set[tuple[Answer, str]]]:
+def stored(body: str) -> tuple[VerdictKind, set[tuple[PairVerdict, str]]]:
     (facts,) = check(SHARED.format(body=body)).facts
     (found,) = facts.analysis.verdicts
     return found.kind, {(each.answer, str(why(each.reason))) for each in found.decisions}
@@ -146,8 +146,8 @@ def test_perhaps_another_value_of_shared_memory(body: str) -> None:
     assert kind is not VerdictKind.RACE_FREE and answers
 
 
-CHANGED = Answer.UNDECIDED, "a value may change between two loads of it"
-PERHAPS = Answer.UNDECIDED, "both write, perhaps the same value"
+CHANGED = PairVerdict.UNDECIDED, "a value may change between two loads of it"
+PERHAPS = PairVerdict.UNDECIDED, "both write, perhaps the same value"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ PERHAPS = Answer.UNDECIDED, "both write, perhaps the same value"
         ("worst = g[(int)*elsewhere(g)];", PERHAPS),
     ],
 )
-def test_what_races_with_the_loads_is_the_race(body: str, found: tuple[Answer, str]) -> None:
+def test_what_races_with_the_loads_is_the_race(body: str, found: tuple[PairVerdict, str]) -> None:
     kind, answers = stored(body)
     assert kind is not VerdictKind.RACE_FREE and found in answers
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from itertools import product
 
-from smem_lsp.analysis.decision.ways import Flight, InTurn, LastTurn, NotTaken, Way, by_place
+from smem_lsp.analysis.decision.path_classes import (
+    Flight,
+    InIteration,
+    LastIteration,
+    NotTaken,
+    PathClass,
+    by_place,
+)
 
 MARKS = [
     frozenset(each)
@@ -12,10 +19,10 @@ MARKS = [
         (),
         (NotTaken(3, True, False),),
         (NotTaken(3, False, False),),
-        (InTurn(3),),
-        (InTurn(3, 1),),
-        (InTurn(3, 1, True), LastTurn(5)),
-        (LastTurn(3), LastTurn(5)),
+        (InIteration(3),),
+        (InIteration(3, 1),),
+        (InIteration(3, 1, True), LastIteration(5)),
+        (LastIteration(3), LastIteration(5)),
     )
 ]
 FLIGHTS = (None, Flight(), Flight(2), Flight(2, 1))
@@ -23,7 +30,7 @@ FLIGHTS = (None, Flight(), Flight(2), Flight(2, 1))
 
 def test_no_two_ways_have_one_place() -> None:
     every = [
-        Way(crossed, several, marks, turns, flight)
+        PathClass(crossed, several, marks, turns, flight)
         for crossed, several, marks, turns, flight in product(
             (None, 0, 7), (False, True), MARKS, (1, 2), FLIGHTS
         )

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from smem_lsp.analysis.decision.model import Answer
+from smem_lsp.analysis.decision.model import PairVerdict
 
 from .pairs import Drawn, Step, Values, drawn, judge, judges_of, launches, meetings, shows
 from .running import ARITHMETIC
@@ -22,7 +22,7 @@ def test_no_answer_is_contradicted() -> None:
     assert found.wrong == [], "python -m tests.benchmarks pairs --show SEED"
     assert found.pairs > 3 * KERNELS
     assert found.met > found.pairs // 5
-    assert found.answers[Answer.APART.value] > found.pairs // 5
+    assert found.answers[PairVerdict.APART.value] > found.pairs // 5
 
 
 def test_enumeration_refutes_a_proof_that_is_wrong() -> None:
@@ -31,7 +31,7 @@ def test_enumeration_refutes_a_proof_that_is_wrong() -> None:
         met = {
             pair
             for given in launches(kernel, random.Random(seed))
-            for pair in meetings(kernel, given)[Answer.APART]
+            for pair in meetings(kernel, given)[PairVerdict.APART]
         }
         if met:
             one, other = min(met)
@@ -43,7 +43,7 @@ def test_enumeration_refutes_a_proof_that_is_wrong() -> None:
                 for each in judge_.decisions()
                 if {facts.line(each.first.line), facts.line(each.second.line)} == lines
             }
-            assert answers - {Answer.APART}
+            assert answers - {PairVerdict.APART}
             return
     raise AssertionError("no kernel has accesses that meet")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from smem_lsp.analysis.decision.digits import Digits
 from smem_lsp.analysis.decision.formulas import Expression, Formula
+from smem_lsp.analysis.decision.mixed_radix import MixedRadix
 from smem_lsp.analysis.decision.model import VerdictKind
-from smem_lsp.analysis.decision.solver import Outcome, solve
+from smem_lsp.analysis.decision.solver import Satisfiability, solve
 from smem_lsp.engine import check
 
 TEXT = """\
@@ -44,11 +44,11 @@ def test_columns_of_rows_of_a_quotient(columns: str, more: str, *, free: bool) -
 @pytest.mark.parametrize("left", [-6, -2, 0, 3, 5])
 def test_what_is_said_of_rows_excludes_nothing(pitch: int, left: int) -> None:
     side: list[Formula] = []
-    digits = Digits(lambda name, low, high: Expression(name), side)
+    digits = MixedRadix(lambda name, low, high: Expression(name), side)
     row, column, width, inner = (Expression(f"v{index}") for index in range(4))
     made = row * width + column + width * (inner * column)
     said = digits.equal(made, row - row + left, rows=True)
     for r, c, i in ((0, left, 0), (1, left - pitch, 0), (2, 1, -1), (-1, 2, 3)):
         given = [row.equals(r), column.equals(c), width.equals(pitch), inner.equals(i)]
         found = solve([said, *given, *side], (), 60_000)
-        assert (found.outcome is Outcome.SOME) is (r * pitch + c + pitch * i * c == left)
+        assert (found.outcome is Satisfiability.SOME) is (r * pitch + c + pitch * i * c == left)

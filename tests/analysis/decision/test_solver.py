@@ -9,7 +9,7 @@ import pytest
 
 from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.formulas import Expression, Formula, both, either, negated
-from smem_lsp.analysis.decision.solver import ANSWERS, Outcome, Solution, solve
+from smem_lsp.analysis.decision.solver import ANSWERS, Satisfiability, Solution, solve
 from smem_lsp.source import Budget, OutOfBudget, Superseded
 from smem_lsp.source.native_memory import rest
 from smem_lsp.source.queries import PROCESS
@@ -41,13 +41,13 @@ def asked(questions: list[list[Formula]]) -> list[Solution]:
 
 
 def test_two_threads_with_neighbouring_elements_are_apart() -> None:
-    assert solve(two_threads_meet(4, 3), (), EFFORT).outcome is Outcome.NONE
+    assert solve(two_threads_meet(4, 3), (), EFFORT).outcome is Satisfiability.NONE
 
 
 def test_values_are_those_under_which_the_formulas_hold() -> None:
     found = solve(two_threads_meet(4, 24), (A, B), EFFORT)
 
-    assert found.outcome is Outcome.SOME
+    assert found.outcome is Satisfiability.SOME
     assert found.values["v0"] == found.values["v1"] + 6
 
 
@@ -95,7 +95,7 @@ def test_a_question_ends_when_nobody_waits_for_the_answer() -> None:
         solve(HARD, (), 1 << 31)
 
     assert not ANSWERS.count(PROCESS)
-    assert solve(two_threads_meet(4, 3), (), EFFORT).outcome is Outcome.NONE
+    assert solve(two_threads_meet(4, 3), (), EFFORT).outcome is Satisfiability.NONE
 
 
 def test_no_question_is_put_when_nobody_waits_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,12 +107,12 @@ def test_no_question_is_put_when_nobody_waits_any_more(monkeypatch: pytest.Monke
 
 def test_without_any_effort_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solver, "_put", None)
-    assert solve(two_threads_meet(4, 24), (), 0).outcome is Outcome.UNKNOWN
+    assert solve(two_threads_meet(4, 24), (), 0).outcome is Satisfiability.UNKNOWN
 
 
 def test_a_question_that_is_given_up_costs_all_of_its_effort() -> None:
     found = solve(HARD, (), 5_000)
-    assert found.outcome is Outcome.UNKNOWN
+    assert found.outcome is Satisfiability.UNKNOWN
     assert found.effort >= 5_000
 
 
@@ -125,7 +125,7 @@ def test_a_question_is_put_where_no_thread_can_be_started(monkeypatch: pytest.Mo
     monkeypatch.setattr(threading.Thread, "start", start)
     ANSWERS.forget(PROCESS)
     with Budget(stale=lambda: False):
-        assert solve(two_threads_meet(4, 24), (A, B), EFFORT).outcome is Outcome.SOME
+        assert solve(two_threads_meet(4, 24), (A, B), EFFORT).outcome is Satisfiability.SOME
 
 
 def test_who_rests_lets_go_of_the_context_that_is_kept() -> None:

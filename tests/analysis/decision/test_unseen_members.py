@@ -6,7 +6,7 @@ import pytest
 
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.engine import check
-from smem_lsp.engine.report import Report
+from smem_lsp.engine.report import FileReport
 from tests.causes import unknown
 
 FREE, RACY, OPEN = VerdictKind.RACE_FREE, VerdictKind.RACY, VerdictKind.UNDECIDED
@@ -34,7 +34,7 @@ void go(const {kind} *in, int *out) {{ k<<<1, 128>>>(in, out, 7); }}
 """
 
 
-def result(kind: str, body: str) -> Report:
+def result(kind: str, body: str) -> FileReport:
     return check(KERNEL.format(head=HEAD, kind=kind, body=body))
 
 

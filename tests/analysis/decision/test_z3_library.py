@@ -11,7 +11,7 @@ import pytest
 import toolchain
 
 from smem_lsp.analysis.decision import z3_library
-from smem_lsp.analysis.decision.z3_library import Context, Z3Error, load
+from smem_lsp.analysis.decision.z3_library import SolverContext, Z3Error, load
 
 
 def test_without_the_package_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,6 +106,6 @@ def test_the_package_is_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_call_that_fails_raises() -> None:
     z3 = load()
-    context = Context(z3)
+    context = SolverContext(z3)
     with pytest.raises(Z3Error, match="unknown constant"):
         z3.Z3_parse_smtlib2_string(context.ref, b"(assert (> a 1))", 0, None, None, 0, None, None)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from unittest.mock import patch
 
 from analysis.random_kernels import DIMS, MEMORY, SYMBOLS, Generator, Interpreter, Turn, Undefined
-from smem_lsp.analysis.decision.followed import Followed
+from smem_lsp.analysis.decision.kernel_model import KernelModel
 from smem_lsp.analysis.execution import assumed_paths, interpreter
 from smem_lsp.analysis.hazards import races
 from smem_lsp.analysis.hazards.model import Race
@@ -24,11 +24,12 @@ from smem_lsp.analysis.values.block_shape import BlockShape
 from smem_lsp.analysis.values.symbolic_execution import propagate
 from smem_lsp.ir.nodes import Access, AccessKind, Barrier, Branch, Kernel, Loop, Node, Seq, walk
 from smem_lsp.ir.places import At
-from smem_lsp.ir.values import Const, Operator, operation
+from smem_lsp.ir.values import Const, operation
 from smem_lsp.lowering.kernel import build_kernels
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
 from smem_lsp.targets.dialects import Dialect
+from smem_lsp.terms.operators import Operator
 
 ELEMENTS = 16
 BASE = build_kernels(parse(SourceText(f"__global__ void k() {{ __shared__ int s[{ELEMENTS}]; }}")))[0]
@@ -78,7 +79,7 @@ def claims(kernel: Kernel) -> tuple[tuple[Race, ...], tuple[int, ...]]:
     found = races.find_hazards(kernel, values, control, verdicts, shape).races
     if found:
         return found, ()
-    of = Followed(kernel, values, control, levels)
+    of = KernelModel(kernel, values, control, levels)
     return (), tuple(each.barrier.point for each in redundant_barriers(of, verdicts, [DIMS]))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from smem_lsp.analysis.decision.model import VerdictKind
 from smem_lsp.config import Config
-from smem_lsp.engine import Report, check
+from smem_lsp.engine import FileReport, check
 
 RACES = ("SMEM201", "SMEM202", "SMEM203", "SMEM205")
 ROWS = """\
@@ -40,7 +40,7 @@ void go(const float *in, float *out, int r, int turns) {
 """
 
 
-def report(threads: int, text: str) -> Report:
+def report(threads: int, text: str) -> FileReport:
     return check(text.replace(" SHIFTED", ""), config=Config(threads=threads))
 
 

@@ -7,7 +7,7 @@ from analysis.asking import analyse
 from carets import codes
 
 from smem_lsp import check
-from smem_lsp.analysis.values.terms import Level
+from smem_lsp.terms.language import Level
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from analysis.random_kernels import DIMS, MEMORY, SYMBOLS, Generator, Trace, Tur
 
 from smem_lsp.analysis.threads.uniformity import prove_levels
 from smem_lsp.analysis.values.affine import Forms
-from smem_lsp.analysis.values.evaluate import Evaluator, iterations
+from smem_lsp.analysis.values.evaluate import Evaluator, iterations_within
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.analysis.values.symbolic_execution import propagate
-from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, Branch, Loop, Seq
+from smem_lsp.terms.language import Term
 
 SEEDS = 400
 
@@ -36,7 +36,7 @@ def evaluators(
     if not loops:
         yield (), here
         return
-    for turn, inside in enumerate(iterations(values.loops[loops[0].point], here)):
+    for turn, inside in enumerate(iterations_within(values.loops[loops[0].point], here)):
         if inside is None:
             return
         for rest, evaluator in evaluators(loops[1:], values, inside):
@@ -93,7 +93,7 @@ def test_loops_run_as_often_as_in_a_run(part: int) -> None:
             for turn, here in evaluators(loops, values, Evaluator(DIMS, SYMBOLS)):
                 count = dict.fromkeys(here.threads, 0)
                 ended = True
-                for inside in iterations(values.loops[node.point], here):
+                for inside in iterations_within(values.loops[node.point], here):
                     ended = inside is not None
                     for thread in inside.threads if inside is not None else ():
                         count[thread] += 1

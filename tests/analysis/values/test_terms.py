@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from analysis.asking import analyse
 
-from smem_lsp.analysis.execution.slice import Unknown, slice_of
-from smem_lsp.analysis.values.evaluate import Evaluator, Work
-from smem_lsp.analysis.values.terms import MAX_DEPTH, Const, Opaque, Table
+from smem_lsp.analysis.execution.slice import UnknownTerms, slice_of
+from smem_lsp.analysis.values.evaluate import EvaluationBudget, Evaluator
 from smem_lsp.ir.nodes import Loop, walk
+from smem_lsp.terms.language import MAX_DEPTH, Const, OpaqueTerm, TermTable
 
 # ---- one object for each expression --------------------------------------------------------------------------------
 
@@ -19,7 +19,7 @@ def test_equal_expressions_are_one_object() -> None:
 
 
 def test_terms_go_with_their_table() -> None:
-    one, other = Table(), Table()
+    one, other = TermTable(), TermTable()
     assert one.thread("x") is one.thread("x")
     assert one.thread("x") is not other.thread("x")
 
@@ -74,7 +74,7 @@ def test_a_parameter_may_be_no_number() -> None:
 
 
 def test_deep_expressions_are_lost_but_stay_uniform() -> None:
-    table = Table()
+    table = TermTable()
     term = table.sym("n")
     for step in range(MAX_DEPTH + 5):
         term = table.op("*" if step % 2 else "+", term, table.sym("m"))
@@ -221,9 +221,9 @@ def test_no_value(statements: str) -> None:
 
 def test_no_value_is_known_once_the_work_is_done() -> None:
     index = analyse("s[(tid * 3 + 1) % 7] = 0;").index()
-    whole = Evaluator((4, 1, 1), work=Work(16))
+    whole = Evaluator((4, 1, 1), work=EvaluationBudget(16))
     assert whole.values(index) == [1, 4, 0, 3]
-    spent = Evaluator((4, 1, 1), work=Work(3))
+    spent = Evaluator((4, 1, 1), work=EvaluationBudget(3))
     assert spent.values(index) is None
     assert spent.within({}).only([1, 0, 0, 1]).values(index) is None
 
@@ -260,12 +260,12 @@ def test_only_variables_that_count_are_slice_of() -> None:
 )
 def test_what_no_run_has_a_value_for(statements: str, unknown: bool) -> None:
     found = analyse(statements)
-    assert (found.index() in Unknown(found.values)) is unknown
+    assert (found.index() in UnknownTerms(found.values)) is unknown
 
 
 def test_a_value_that_is_not_followed_has_an_origin() -> None:
     term = analyse("int i = s[tid]; s[i] = 0;").index()
-    assert isinstance(term, Opaque)
+    assert isinstance(term, OpaqueTerm)
     assert term.origin == "load"
 
 

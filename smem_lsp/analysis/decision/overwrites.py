@@ -1,17 +1,18 @@
 """Tiles that are filled again: writes behind which nothing older of a buffer is read.
 
-A tile that each turn of a loop fills anew is dead between its last read of one turn and the writes of the next one. The
-writes of a *refill* stand one after the other in a block of statements that all threads come to together, with no read
-of the buffer between them. Asked is: is there a byte that some thread reads later, before the buffer is filled again,
-and that none of these writes has written? Where the solver finds none, the refill ends every older value.
+A tile that each iteration of a loop fills anew is dead between its last read of one iteration and the writes of the
+next one. The writes of a *refill* stand one after the other in a block of statements that all threads come to together,
+with no read of the buffer between them. Asked is: is there a byte that some thread reads later, before the buffer is
+filled again, and that none of these writes has written? Where the solver finds none, the refill ends every older value.
 
 Who has written a byte is not left to the solver, which would have to try all threads: ``writers`` names one, and the
-solver proves that this thread exists, comes to the write in a turn that its loops have, and covers the byte. A byte
-that another thread has written counts only where a barrier of the block stands between the write and the read.
+solver proves that this thread exists, comes to the write in an iteration that its loops have, and covers the byte. A
+byte that another thread has written counts only where a barrier of the block stands between the write and the read.
 
-In a block that nobody knows, ``same_writes`` answers first: what is written in every turn alike leaves no older value,
-whatever the block is. A tile that is copied in steps of 256 is filled by blocks of 256 threads; in smaller ones, bytes
-are read that nothing has written in any turn. So one block has to be found in which all that is read was written.
+In a block that nobody knows, ``same_writes`` answers first: what is written in every iteration alike leaves no older
+value, whatever the block is. A tile that is copied in steps of 256 is filled by blocks of 256 threads; in smaller ones,
+bytes are read that nothing has written in any iteration. So one block has to be found in which all that is read was
+written.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ from smem_lsp.analysis.dataflow.facts import Facts
 from smem_lsp.analysis.dataflow.interference import open_interfering
 from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.encoding import Encoder
-from smem_lsp.analysis.decision.followed import Followed
 from smem_lsp.analysis.decision.formulas import Formula, both, either, negated, truth
-from smem_lsp.analysis.decision.question import Asker
-from smem_lsp.analysis.decision.same_writes import Guard, is_repeated, same_write
+from smem_lsp.analysis.decision.invariant_writes import Guard, is_repeated, same_write
+from smem_lsp.analysis.decision.kernel_model import KernelModel
+from smem_lsp.analysis.decision.question import RaceQueries
 from smem_lsp.analysis.decision.writers import Writer, Writers
 from smem_lsp.analysis.values.enumerated import touched
 from smem_lsp.analysis.values.filled import is_filled
-from smem_lsp.analysis.values.terms import Term
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, Branch, Jump, JumpKind, Loop, Node, Seq, bodies
 from smem_lsp.ir.walks import Descent
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Term
 
 _MOST_QUESTIONS = 200  # about one kernel
 _MOST_WRITES = 16  # of one refill
@@ -61,7 +62,7 @@ class Refill:
 
     point: int
     buffer: int
-    blocks: tuple[Block, ...]
+    blocks: tuple[OverwriteBlock, ...]
     writes: tuple[Write, ...]
 
     @property
@@ -70,7 +71,7 @@ class Refill:
 
 
 @record
-class Block:
+class OverwriteBlock:
     """Statements on the way to a refill, which stands in, or is, the one at ``index``. ``loop``: the point of the loop
     whose body they are."""
 
@@ -79,12 +80,12 @@ class Block:
     loop: int | None
 
 
-def possible_refills(of: Followed, buffers: Collection[int]) -> tuple[Refill, ...]:
+def possible_refills(of: KernelModel, buffers: Collection[int]) -> tuple[Refill, ...]:
     """All groups of writes that might fill one of the buffers."""
-    return tuple(_Finder(of, frozenset(buffers)).seq(of.kernel.body, ()))
+    return tuple(_OverwriteFinder(of, frozenset(buffers)).seq(of.kernel.body, ()))
 
 
-def with_kills(facts: Facts, refills: Iterable[Refill], of: Followed) -> Facts:
+def with_kills(facts: Facts, refills: Iterable[Refill], of: KernelModel) -> Facts:
     """``facts`` where each of ``refills`` ends every older value of its buffer."""
     accesses = {node.point for node in of.accesses}
     full, covering = set(facts.full), dict(facts.covering)
@@ -97,7 +98,7 @@ def with_kills(facts: Facts, refills: Iterable[Refill], of: Followed) -> Facts:
 
 
 def proved_refills(
-    asker: Asker, refills: Sequence[Refill], facts: Facts, tried: Sequence[Asker] = ()
+    asker: RaceQueries, refills: Sequence[Refill], facts: Facts, tried: Sequence[RaceQueries] = ()
 ) -> tuple[Refill, ...]:
     """Those of ``refills`` behind which no older value is read. ``tried``: where ``asker`` asks about any block, some
     that the kernel may be written for.
@@ -118,23 +119,23 @@ def proved_refills(
 
 
 @dataclass(slots=True)
-class _Finder:
-    of: Followed
+class _OverwriteFinder:
+    of: KernelModel
     buffers: frozenset[int]
     _touched: dict[int, tuple[frozenset[int], frozenset[int], bool]] = field(default_factory=dict)
 
-    def seq(self, seq: Seq, around: tuple[Block, ...], loop: int | None = None) -> Iterator[Refill]:
+    def seq(self, seq: Seq, around: tuple[OverwriteBlock, ...], loop: int | None = None) -> Iterator[Refill]:
         items = tuple(seq.items)
         found = list(self.of_block(items, around, loop))
         yield from sorted(found, key=lambda each: each.buffer)
         for index, node in enumerate(items):
-            blocks = (*around, Block(items, index, loop))
+            blocks = (*around, OverwriteBlock(items, index, loop))
             own = node.point if isinstance(node, Loop) and not self.is_once(node) else None
             for inner in bodies(node):
                 yield from self.seq(inner, blocks, own)
 
     def of_block(
-        self, items: tuple[Node, ...], around: tuple[Block, ...], loop: int | None
+        self, items: tuple[Node, ...], around: tuple[OverwriteBlock, ...], loop: int | None
     ) -> Iterator[Refill]:
         """Those that begin with one of ``items``, for each buffer in their order."""
         begun: dict[
@@ -145,7 +146,7 @@ class _Finder:
             for buffer in buffers:
                 start, writes = begun.pop(buffer, (-1, []))
                 if writes and len(writes) <= _MOST_WRITES:
-                    blocks = (*around, Block(items, start, loop))
+                    blocks = (*around, OverwriteBlock(items, start, loop))
                     yield Refill(items[start].point, buffer, blocks, tuple(writes))
 
         for index, node in enumerate(items):
@@ -205,7 +206,7 @@ class _Writes(Descent[_Here]):
         term = self.values.conditions.get(node.point)
         return None if term is None else ((*here[0], (term, truth)), here[1])
 
-    def turns(self, node: Loop, here: _Here) -> Iterable[_Here]:
+    def iterations(self, node: Loop, here: _Here) -> Iterable[_Here]:
         facts = self.values.loops.get(node.point)
         more = () if facts is None or facts.once else (node.point,)
         return () if facts is None else ((here[0], (*here[1], *more)),)
@@ -216,7 +217,7 @@ class _Judge:
     """``tried``: the same for single blocks, one of which has to fill all that it reads; such a ``single`` block has to
     keep to the arrays by itself."""
 
-    asker: Asker
+    asker: RaceQueries
     facts: Facts
     tried: tuple[_Judge, ...] = ()
     single: bool = False
@@ -398,27 +399,27 @@ class _Judge:
                     known.append(negated(self.does_write(by, write, start, size, byte, width, encoder)))
             if tried:
                 asked = [*known, *encoder.side]
-                if self.asker.solve(encoder, asked, _TO_PROVE).outcome is solver.Outcome.NONE:
+                if self.asker.solve(encoder, asked, _TO_PROVE).outcome is solver.Satisfiability.NONE:
                     return True
         return False
 
     def does_write(
         self, by: Writer, write: Write, start: Term, size: int, byte: Term, width: int, encoder: Encoder
     ) -> Formula:
-        """Is ``by`` a thread, in turns that its loops have, that comes to the write, and covers the bytes?"""
+        """Is ``by`` a thread, in iterations that its loops have, that comes to the write, and covers the bytes?"""
         parts: list[Formula] = []
         for axis, number in by.threads.items():
             value = encoder.value(number, 0)
             parts += [value >= 0, value < encoder.extent(axis)]
         for loop in write.loops:
             facts = self.asker.of.values.loops[loop]
-            turn = encoder.value(by.turns[loop], 0)
-            parts.append(turn >= 0)
+            iteration = encoder.value(by.iterations[loop], 0)
+            parts.append(iteration >= 0)
             if facts.trips is not None and not facts.exits:
-                parts.append(turn < facts.trips)
+                parts.append(iteration < facts.trips)
             elif by.runs_on(facts):
                 head = encoder.holds(by.value(facts.head), 0)
-                parts.append(head if facts.tested else either(turn.equals(0), head))
+                parts.append(head if facts.tested else either(iteration.equals(0), head))
             else:
                 return truth(False)
         for term, taken in write.guards:
@@ -439,7 +440,7 @@ class _Judge:
         return found
 
 
-def _bytes(of: Followed, access: Access) -> tuple[Term | None, int | None]:
+def _bytes(of: KernelModel, access: Access) -> tuple[Term | None, int | None]:
     """First byte of the buffer that the thread touches, and how many; None: not known."""
     buffer = of.kernel.buffers[access.buffer]
     if access.start is not None:
@@ -453,7 +454,8 @@ def _bytes(of: Followed, access: Access) -> tuple[Term | None, int | None]:
 def _reads_behind(
     refill: Refill, kills: frozenset[tuple[int, int]]
 ) -> Iterator[tuple[Access, frozenset[int]]]:
-    """The reads that may follow with none of ``kills`` in between, each with the loops in whose same turn it stands."""
+    """The reads that may follow with none of ``kills`` in between, each with the loops in whose same iteration it
+    stands."""
     common, jumped = refill.loops, False
     for block in reversed(refill.blocks):
         for node in block.items[block.index + 1 :]:
@@ -478,12 +480,12 @@ def _reads(node: Node, buffer: int, kills: frozenset[tuple[int, int]]) -> Iterat
     for seq in bodies(node):
         for each in seq.items:
             if (each.point, buffer) in kills:
-                break  # whatever is behind it, in this turn or the next one
+                break  # whatever is behind it, in this iteration or the next one
             yield from _reads(each, buffer, kills)
 
 
 def _leaves(node: Node) -> bool:
-    """May a thread go from here to the end or the next turn of a loop?"""
+    """May a thread go from here to the end or the next iteration of a loop?"""
     if isinstance(node, Jump):
         return node.kind is not JumpKind.RETURN
     return any(_leaves(each) for seq in bodies(node) for each in seq.items)

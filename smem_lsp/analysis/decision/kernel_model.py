@@ -11,38 +11,37 @@ from itertools import accumulate
 from operator import itemgetter, or_
 
 from smem_lsp.analysis.dataflow.interfering import interfering_accesses
-from smem_lsp.analysis.decision.along import steps_along
+from smem_lsp.analysis.decision.atomic_slots import Counters, counters
+from smem_lsp.analysis.decision.axis_strides import steps_along
 from smem_lsp.analysis.decision.conditions import Position, positions
-from smem_lsp.analysis.decision.counters import Counters, counters
-from smem_lsp.analysis.decision.loaded_values import Made, made_of
+from smem_lsp.analysis.decision.exit_conditions import Exits, Leaving, loop_exits, not_taken, passed_loops
+from smem_lsp.analysis.decision.interval_paths import meetings_between, ways_between
+from smem_lsp.analysis.decision.load_numbering import Earlier, rereads
+from smem_lsp.analysis.decision.loaded_values import MadeOf, made_of
 from smem_lsp.analysis.decision.operators import ARITHMETIC
-from smem_lsp.analysis.decision.passed_turns import Exits, Leaving, loop_exits, not_taken, passed_loops
-from smem_lsp.analysis.decision.rereads import Earlier, rereads
-from smem_lsp.analysis.decision.routes import meetings_between, ways_between
-from smem_lsp.analysis.decision.slices import Slices
+from smem_lsp.analysis.decision.path_classes import Ordering, Pair, PathClass
+from smem_lsp.analysis.decision.query_fingerprints import QueryFingerprints
 from smem_lsp.analysis.decision.start_values import start_values
-from smem_lsp.analysis.decision.ways import Ordering, Pair, Way
 from smem_lsp.analysis.threads.uniformity import Control, Levels, control_where, undisturbed_loads
 from smem_lsp.analysis.values.delivered_loads import delivered_loads
 from smem_lsp.analysis.values.extents import Extent
 from smem_lsp.analysis.values.pointer_ranges import parts
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Const, Op, Opaque, Sym, Term, Thread, parts_of
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import (
     Access,
     AccessKind,
     Barrier,
+    BarrierSite,
     Branch,
     CopyWait,
     Dims,
-    Exchange,
     Jump,
     Kernel,
     Loop,
     Node,
-    Place,
     Seq,
+    WarpCollective,
     bodies,
     changed,
     storages_of,
@@ -51,8 +50,9 @@ from smem_lsp.ir.nodes import (
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.terms.intervals import Interval
+from smem_lsp.terms.language import Const, Op, OpaqueTerm, Sym, Term, Thread, parts_of
 
-Ways = Mapping[Pair, frozenset[Way]]
+Ways = Mapping[Pair, frozenset[PathClass]]
 Where = tuple[int, Term, int]
 """A buffer, the first byte that a thread touches there, and how many it touches."""
 _MANY = 400  # accesses of a kernel; of more those are told apart at once whose places say so
@@ -60,7 +60,7 @@ _NO_PLACES = frozenset[Where]()
 
 
 @dataclass
-class Followed:
+class KernelModel:
     """A kernel that was followed. What it holds besides is found when it is first asked for, and kept. ``factor``: how
     many times the usual effort what is decided of it may take."""
 
@@ -107,16 +107,16 @@ class Followed:
         """The jumps out of each loop, by point."""
         return loop_exits(self.kernel.body, self.values, self.positions)
 
-    def passed(self, first: Access, second: Access, way: Way) -> tuple[int, ...]:
-        """The loops whose turns that the thread of ``first`` is in that of ``second`` has gone through."""
+    def passed(self, first: Access, second: Access, way: PathClass) -> tuple[int, ...]:
+        """The loops whose iterations that the thread of ``first`` is in that of ``second`` has gone through."""
         if way.crossed is None and first.point >= second.point:
             return ()
         around, theirs = (self.positions[each.point].loops for each in (first, second))
         common = sum(one == other for one, other in zip(around, theirs))
         return passed_loops(self.exits, self.control.uniform, around, common, way.crossed)
 
-    def not_taken(self, first: Access, second: Access, way: Way) -> Sequence[Leaving]:
-        """In these turns: what does not hold, all of it, for the thread of ``second``."""
+    def not_taken(self, first: Access, second: Access, way: PathClass) -> Sequence[Leaving]:
+        """In these iterations: what does not hold, all of it, for the thread of ``second``."""
         return tuple(not_taken(self.exits, self.passed(first, second, way), way.crossed))
 
     @cached_property
@@ -135,10 +135,10 @@ class Followed:
             if each.of_block and not each.guess and each.point in self.positions
         )
         every = (each for position in stands for each in position.conditions)
-        of_all = ((each.term, each.truth) for each in every if self.made_of(each.term) is Made.UNKNOWN)
+        of_all = ((each.term, each.truth) for each in every if self.made_of(each.term) is MadeOf.UNKNOWN)
         return frozenset(of_all) - self.of_block
 
-    def made_of(self, term: Term) -> Made:
+    def made_of(self, term: Term) -> MadeOf:
         """What a term is made of that differs between threads, as far as nothing is loaded."""
         return made_of(term, self.values, self.levels, self.updates)
 
@@ -150,9 +150,9 @@ class Followed:
         return frozenset((each.term, each.truth) for each in every if each.branch in self.control.alike)
 
     @cached_property
-    def slices(self) -> Slices:
+    def slices(self) -> QueryFingerprints:
         """Names of what questions about it depend on."""
-        return Slices(self)
+        return QueryFingerprints(self)
 
     @cached_property
     def parts(self) -> Mapping[int, Extent]:
@@ -176,7 +176,7 @@ class Followed:
         if any(each.asynchronous or each.beside for each in self.accesses):
             return frozenset()
         read = parts_of(*self.values.stored.values(), inside=self.values.sources)
-        stored = {each.access for each in read if isinstance(each, Opaque) and each.access is not None}
+        stored = {each.access for each in read if isinstance(each, OpaqueTerm) and each.access is not None}
         return undisturbed_loads(self.body, self.values, self.kernel.buffers, stored, self.control)
 
     @cached_property
@@ -242,8 +242,8 @@ class Followed:
         return found
 
     def left_behind(self, common: frozenset[int], around: Collection[int]) -> frozenset[Term]:
-        """What loops that are over leave, one value for all that stand in one turn of the loops ``common`` (points).
-        ``around``: the loops around them, which are not over."""
+        """What loops that are over leave, one value for all that stand in one iteration of the loops ``common``
+        (points). ``around``: the loops around them, which are not over."""
         over = (
             exits
             for point, exits in self.values.exits.items()
@@ -359,4 +359,6 @@ def _elsewhere(touching: Mapping[Where, int]) -> dict[Where, int]:
 def _shortened(node: Node) -> tuple[Node, ...]:
     if isinstance(node, Branch | Loop):
         return (node,) if any(arm.items for arm in bodies(node)) else ()
-    return (node,) if isinstance(node, Access | Barrier | CopyWait | Exchange | Place | Jump) else ()
+    return (
+        (node,) if isinstance(node, Access | Barrier | CopyWait | WarpCollective | BarrierSite | Jump) else ()
+    )

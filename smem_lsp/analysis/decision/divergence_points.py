@@ -1,8 +1,8 @@
 """Where threads part from those that come to a barrier, and what they may run instead.
 
-Two threads that have not returned run the same barriers in the same turns of all loops as long as they decide alike at
-each fork in front of one: its branches, the turns of the loops around it, the jumps past it. A thread that has returned
-counts as arrived at every barrier.
+Two threads that have not returned run the same barriers in the same iterations of all loops as long as they decide
+alike at each fork in front of one: its branches, the iterations of the loops around it, the jumps past it. A thread
+that has returned counts as arrived at every barrier.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from smem_lsp.ir.nodes import (
     BarrierKind,
     Branch,
     CopyWait,
-    Exchange,
     Jump,
     JumpKind,
     Loop,
@@ -26,7 +25,8 @@ from smem_lsp.ir.nodes import (
     Proxy,
     Remote,
     Seq,
-    of_own_turn,
+    WarpCollective,
+    of_own_iteration,
     walk,
 )
 from smem_lsp.source import checkpoint, record
@@ -38,7 +38,7 @@ _MOST_WAITS = 8  # places where those who part may wait that are looked at
 @record
 class Segment:
     """Nodes that threads run one after the other. ``loop``: the innermost one around them (a point; -1: none);
-    ``later``: in a later turn of it, if there is one."""
+    ``later``: in a later iteration of it, if there is one."""
 
     nodes: tuple[Node, ...]
     loop: int
@@ -47,11 +47,11 @@ class Segment:
 
 @record
 class Fork:
-    """A decision on the way to a barrier. Threads that come to it hold ``holds``, in one turn of ``loops``; those for
-    which all of ``parts`` hold go on to the barrier (``stays``), or leave. ``elsewhere``: what those who leave run;
-    ``jump``: by which they do; ``again``: it is the end of a turn of a loop; ``known``: the decision is; ``unseen``:
-    some may have jumped away before, of which ``holds`` tells nothing; ``returning``: those of ``loops`` in whose turns
-    some may return, of which it tells nothing behind the first turn."""
+    """A decision on the way to a barrier. Threads that come to it hold ``holds``, in one iteration of ``loops``; those
+    for which all of ``parts`` hold go on to the barrier (``stays``), or leave. ``elsewhere``: what those who leave run;
+    ``jump``: by which they do; ``again``: it is the end of an iteration of a loop; ``known``: the decision is;
+    ``unseen``: some may have jumped away before, of which ``holds`` tells nothing; ``returning``: those of ``loops`` in
+    whose iterations some may return, of which it tells nothing behind the first iteration."""
 
     node: Branch | Loop
     loops: tuple[int, ...]
@@ -72,7 +72,7 @@ class Fork:
         return self.node.point, jump, self.again, bool(self.parts) and self.parts[0].truth
 
     def is_behind(self, node: Node) -> bool:
-        """Do those who go on come to ``node`` in the next turn of the loop only?"""
+        """Do those who go on come to ``node`` in the next iteration of the loop only?"""
         return self.again or (self.jump is not None and self.jump.point > node.point)
 
     def hides(self, node: Node) -> bool:
@@ -81,31 +81,31 @@ class Fork:
 
 
 @record
-class Site:
+class DivergenceSite:
     """A barrier, or an exchange of a warp, and the forks in front of it, the outermost first."""
 
-    node: Barrier | Exchange
+    node: Barrier | WarpCollective
     forks: tuple[Fork, ...]
 
 
 @record
-class Wait:
-    """A barrier that threads come to which have left at a fork. ``later``: in a later turn of a loop around the fork;
-    ``sure``: its own conditions alone decide whether they do."""
+class LaterBarrier:
+    """A barrier that threads come to which have left at a fork. ``later``: in a later iteration of a loop around the
+    fork; ``sure``: its own conditions alone decide whether they do."""
 
     barrier: Barrier
     later: bool
     sure: bool
 
 
-def sites(body: Seq, values: ValueFacts, where: Mapping[int, Position]) -> list[Site]:
+def sites(body: Seq, values: ValueFacts, where: Mapping[int, Position]) -> list[DivergenceSite]:
     """All barriers and exchanges of a kernel. ``where``: the positions of its nodes."""
-    found = _Finder(values, where)
+    found = _DivergenceFinder(values, where)
     found.seq(body.items, _Around((), -1, (), (), ()), (), unseen=False)
     return found.sites
 
 
-def waits(fork: Fork) -> tuple[list[Wait], bool]:
+def waits(fork: Fork) -> tuple[list[LaterBarrier], bool]:
     """The barriers that those who leave may come to, in order; are these all?"""
     found = list(_Path().waits(fork.elsewhere))
     return found[:_MOST_WAITS], len(found) <= _MOST_WAITS
@@ -113,7 +113,7 @@ def waits(fork: Fork) -> tuple[list[Wait], bool]:
 
 def is_idle(fork: Fork) -> bool:
     """Do those who leave run to the end of the kernel without touching shared memory or meeting others?"""
-    events = Access | Barrier | Exchange | Proxy | CopyWait | Remote
+    events = Access | Barrier | WarpCollective | Proxy | CopyWait | Remote
     return not any(isinstance(node, events) for each in fork.elsewhere for node in walk(Seq(each.nodes)))
 
 
@@ -154,16 +154,16 @@ class _Around:
 
 
 @dataclass(slots=True)
-class _Finder:
+class _DivergenceFinder:
     values: ValueFacts
     where: Mapping[int, Position]
-    sites: list[Site] = field(default_factory=list)
+    sites: list[DivergenceSite] = field(default_factory=list)
 
     def seq(self, items: tuple[Node, ...], around: _Around, forks: tuple[Fork, ...], *, unseen: bool) -> None:
         for index, node in enumerate(items):
             checkpoint()
-            if isinstance(node, Barrier | Exchange):
-                self.sites.append(Site(node, forks))
+            if isinstance(node, Barrier | WarpCollective):
+                self.sites.append(DivergenceSite(node, forks))
             elif isinstance(node, Branch):
                 behind = (Segment(items[index + 1 :], around.loop), *around.rest)
                 self.branch(node, around.inside(behind), forks, unseen=unseen)
@@ -237,8 +237,10 @@ class _Finder:
             forks = (*forks, entry)
         returning = around.returning | ({node.point} if _returns(node.body) else frozenset())
         within = (*holds, *head) if tested else holds
-        turn = Fork(node, loops, within, following, True, around.rest, known=known, unseen=unseen, again=True)
-        inner = [turn]
+        iteration = Fork(
+            node, loops, within, following, True, around.rest, known=known, unseen=unseen, again=True
+        )
+        inner = [iteration]
         for jump in _jumps_of(node.body.items):
             if jump.kind is JumpKind.BREAK:
                 inner.append(self.jump(jump, node, loops, within, around.rest, unseen=unseen))
@@ -249,7 +251,7 @@ class _Finder:
 
 def _jumps_of(items: Iterable[Node]) -> Iterator[Jump]:
     """The jumps of the loop around ``items``, and returns, outside of the loops in them."""
-    return (node for node in of_own_turn(items) if isinstance(node, Jump))
+    return (node for node in of_own_iteration(items) if isinstance(node, Jump))
 
 
 @dataclass(slots=True)
@@ -258,7 +260,7 @@ class _Path:
 
     sure: bool = True
 
-    def waits(self, elsewhere: Iterable[Segment]) -> Iterator[Wait]:
+    def waits(self, elsewhere: Iterable[Segment]) -> Iterator[LaterBarrier]:
         """The barriers on it, in order."""
         jump, loop = None, -1
         for segment in elsewhere:
@@ -269,7 +271,7 @@ class _Path:
             if jump is JumpKind.RETURN:
                 return
 
-    def along(self, segment: Segment) -> Generator[Wait, None, JumpKind | None]:
+    def along(self, segment: Segment) -> Generator[LaterBarrier, None, JumpKind | None]:
         """Those in one segment; and the jump that all take at its end."""
         for node in segment.nodes:
             checkpoint()
@@ -278,10 +280,10 @@ class _Path:
             yield from self.at(node, later=segment.later)
         return None
 
-    def at(self, node: Node, *, later: bool) -> Iterator[Wait]:
+    def at(self, node: Node, *, later: bool) -> Iterator[LaterBarrier]:
         if isinstance(node, Barrier):
             if node.kind is not BarrierKind.WARP:
-                yield Wait(node, later, self.sure)
+                yield LaterBarrier(node, later, self.sure)
         elif isinstance(node, Branch):
             for arm in (node.then, node.otherwise):
                 yield from _inside(arm, sure=self.sure and not later, later=later)
@@ -291,12 +293,12 @@ class _Path:
             self.sure = self.sure and not _returns(node.body)
 
 
-def _inside(seq: Seq, *, sure: bool, later: bool) -> Iterator[Wait]:
+def _inside(seq: Seq, *, sure: bool, later: bool) -> Iterator[LaterBarrier]:
     """The barriers in an arm or a body. ``sure``: whoever comes there goes through it, if nothing in it is a jump."""
     plain = sure and not any(isinstance(each, Jump) for each in walk(seq))
     for node in walk(seq):
         if isinstance(node, Barrier) and node.kind is not BarrierKind.WARP:
-            yield Wait(node, later, plain and any(item is node for item in seq.items))
+            yield LaterBarrier(node, later, plain and any(item is node for item in seq.items))
 
 
 def _hides_jumps(node: Branch) -> bool:

@@ -36,7 +36,7 @@ _MOST_BITS = 16  # of which an operation on bits of two unknown numbers is made
 
 
 @dataclass(slots=True)
-class Digits:
+class MixedRadix:
     """``unknown``: makes a variable of a name, with its least and its largest value; ``side``: what holds besides."""
 
     unknown: Callable[[str, int | None, int | None], Expression]

@@ -16,7 +16,6 @@ from dataclasses import field
 from smem_lsp.analysis.decision.conditions import Position
 from smem_lsp.analysis.decision.operators import COMPARISONS
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Const, Op, Term
 from smem_lsp.analysis.values.value_facts import LoopFacts, ValueFacts
 from smem_lsp.ir.nodes import (
     Access,
@@ -30,13 +29,14 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Const, Op, Term
 
 _MOST_ADDED = 1 << 16  # at once
 _PLAIN_BARRIERS = (BarrierKind.BLOCK, BarrierKind.WARP)
 
 
 @record
-class Ticket:
+class AtomicSlot:
     """What an addition finds. ``cell``: the byte at which the counter begins; ``added``: never less than 0 if the
     counter ``rises``, else never more."""
 
@@ -51,15 +51,15 @@ class Ticket:
 class Counters:
     """Of one kernel. ``tickets``: by what they find."""
 
-    tickets: Mapping[Term, Ticket] = field(default_factory=dict)
+    tickets: Mapping[Term, AtomicSlot] = field(default_factory=dict)
     _stops: tuple[int, ...] = ()  # points of barriers and of calls that may wait
     _resets: Mapping[int, Sequence[int]] = field(default_factory=dict)  # buffer -> points of other writes
     _ranges: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # loop -> its points
     _around: Mapping[int, Position] = field(default_factory=dict)
 
-    def differ(self, one: Ticket, other: Ticket, common: Collection[int]) -> bool:
-        """Do two threads find different numbers, if it is one counter? ``common``: loops (points) in one turn of which
-        both stand."""
+    def differ(self, one: AtomicSlot, other: AtomicSlot, common: Collection[int]) -> bool:
+        """Do two threads find different numbers, if it is one counter? ``common``: loops (points) in one iteration of
+        which both stand."""
         if one.access.buffer != other.access.buffer:
             return False
         points = [one.access.point, other.access.point]
@@ -89,7 +89,7 @@ def counters(
         elif isinstance(node, Access) and not node.lands:
             accesses.append(node)
     storages = storages_of(kernel.buffers)
-    tickets, resets = dict[Term, Ticket](), dict[int, list[int]]()
+    tickets, resets = dict[Term, AtomicSlot](), dict[int, list[int]]()
     for buffer in kernel.buffers:
         if buffer.index not in {each.buffer for each in accesses if each.point in values.added}:
             continue
@@ -103,10 +103,10 @@ def counters(
 
 def _tickets(
     kernel: Kernel, values: ValueFacts, accesses: Iterable[Access], around: Mapping[int, Position]
-) -> list[Ticket]:
+) -> list[AtomicSlot]:
     """Of one storage; none, unless all atomic operations in it add numbers of one sign and one size."""
     limits = Bounds(values.loops)
-    found = list[Ticket]()
+    found = list[AtomicSlot]()
     for access in accesses:
         if access.kind is not AccessKind.UPDATE or access.plain:
             continue
@@ -120,7 +120,7 @@ def _tickets(
         low, high = limits.interval(added)
         if max(-low, high) > _MOST_ADDED or low < 0 < high:
             return []
-        found.append(Ticket(access, before, cell, added, low >= 0))
+        found.append(AtomicSlot(access, before, cell, added, low >= 0))
     sizes = {kernel.buffers[each.access.buffer].element_bytes for each in found}
     alike = len({each.rises for each in found}) == 1 and len(sizes) == 1 and None not in sizes
     return found if alike else []
@@ -135,8 +135,8 @@ def _ends(values: ValueFacts, position: Position) -> bool:
 
 
 def _counts(loop: LoopFacts) -> bool:
-    """Is a number that each turn changes by the same held against a limit? Whatever the limit is, the number comes to
-    it."""
+    """Is a number that each iteration changes by the same held against a limit? Whatever the limit is, the number comes
+    to it."""
     steps = {
         each.atom
         for each in loop.recurrences

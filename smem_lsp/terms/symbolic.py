@@ -1,6 +1,6 @@
-"""Numbers of host code as terms: what a launch passes, where it is no constant.
+"""Numbers as terms: what a launch passes, where it is no constant, and what a kernel makes of its sizes.
 
-A term is a polynomial over atoms: symbols, which are numbers that host code has, and operations that are not
+A term is a polynomial over atoms: symbols, which are numbers that somebody has, and operations that are not
 multiplied out. Equal terms are equal numbers, as long as host arithmetic does not overflow.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 
-from smem_lsp.ir.values import Const, Op, Operator, Reading, Value, operation, operator_of
 from smem_lsp.source import record
 from smem_lsp.source.integers import applied
 from smem_lsp.terms import polynomial
+from smem_lsp.terms.operators import OperandType
 
 
 @record
@@ -33,8 +33,8 @@ class Applied:
     in an array, too. ``reading``: the type of the operands of an operator in ``READS``."""
 
     operator: str
-    operands: tuple[HostTerm, ...]
-    reading: Reading = field(default=Reading.UNKNOWN, compare=False)
+    operands: tuple[SymbolicTerm, ...]
+    reading: OperandType = field(default=OperandType.UNKNOWN, compare=False)
 
     def __str__(self) -> str:
         if self.operator in ("min", "max"):
@@ -44,12 +44,12 @@ class Applied:
 
 Atom = Symbol | Applied
 Product = tuple[Atom, ...]  # sorted; empty: 1
-Sum = Mapping[Product, int]
+SymbolicSum = Mapping[Product, int]
 """A polynomial over atoms: a term on the way."""
 
 
 @record(deep=True)
-class HostTerm:
+class SymbolicTerm:
     """The sum of products with their coefficients, sorted; no coefficient is 0."""
 
     products: tuple[tuple[Product, int], ...]
@@ -90,31 +90,31 @@ class HostTerm:
         return text
 
 
-def constant(n: int) -> HostTerm:
-    return HostTerm(((((), n)),) if n else ())
+def constant(n: int) -> SymbolicTerm:
+    return SymbolicTerm(((((), n)),) if n else ())
 
 
-def named(name: str, version: int = 0) -> HostTerm:
+def named(name: str, version: int = 0) -> SymbolicTerm:
     """The term of one symbol."""
     return _of_atom(Symbol(name, version))
 
 
-def plus(left: HostTerm, right: HostTerm, *, times: int = 1) -> HostTerm | None:
+def plus(left: SymbolicTerm, right: SymbolicTerm, *, times: int = 1) -> SymbolicTerm | None:
     """``left + times * right``; None if it is too long."""
     return _made(polynomial.added(dict(left.products), dict(right.products), times))
 
 
-def multiplied(left: HostTerm, right: HostTerm) -> HostTerm | None:
+def multiplied(left: SymbolicTerm, right: SymbolicTerm) -> SymbolicTerm | None:
     """``left * right``; None if it is too long."""
     return _made(polynomial.multiplied(dict(left.products), dict(right.products), joined))
 
 
-def divided(term: HostTerm, by: HostTerm) -> HostTerm | None:
+def divided(term: SymbolicTerm, by: SymbolicTerm) -> SymbolicTerm | None:
     """The quotient of an exact division by a single product; None: it is not exact."""
     return _made(polynomial.divided(dict(term.products), dict(by.products)))
 
 
-def apply(operator: str, left: HostTerm, right: HostTerm) -> HostTerm | None:
+def apply(operator: str, left: SymbolicTerm, right: SymbolicTerm) -> SymbolicTerm | None:
     """``left operator right`` in C's integers, ``min`` or ``max``; None if it has no value that is known to exist."""
     a, b = left.number, right.number
     found = polynomial.of_operation(operator, (dict(left.products), dict(right.products)), (), joined)
@@ -136,21 +136,21 @@ def apply(operator: str, left: HostTerm, right: HostTerm) -> HostTerm | None:
 _APPLIED = frozenset(("/", "%", "<<", ">>", "&", "|", "^", "min", "max"))
 
 
-def _folded(operator: str, a: int, b: int) -> HostTerm | None:
+def _folded(operator: str, a: int, b: int) -> SymbolicTerm | None:
     if operator not in _APPLIED or (min(a, b) < 0 and operator not in ("min", "max")):  # depends on the types
         return None
     found = applied(operator, a, b)
     return None if found is None else constant(found)
 
 
-def replaced(term: HostTerm, symbols: Mapping[Symbol, HostTerm]) -> HostTerm | None:
+def replaced(term: SymbolicTerm, symbols: Mapping[Symbol, SymbolicTerm]) -> SymbolicTerm | None:
     """The term with symbols replaced by terms; None if it is too long or has no value."""
     if not symbols or symbols.keys().isdisjoint(term.symbols):
         return term
     return _substituted(term, lambda atom: _replaced_atom(atom, symbols))
 
 
-def rewritten(term: HostTerm, known: Mapping[HostTerm, HostTerm]) -> HostTerm | None:
+def rewritten(term: SymbolicTerm, known: Mapping[SymbolicTerm, SymbolicTerm]) -> SymbolicTerm | None:
     """The term with all that is ``known`` replaced, the largest parts first; None if a symbol is left, or if it is too
     long or has no value."""
     if term in known or term.number is not None:
@@ -158,68 +158,41 @@ def rewritten(term: HostTerm, known: Mapping[HostTerm, HostTerm]) -> HostTerm | 
     return _substituted(term, lambda atom: _rewritten_atom(atom, known))
 
 
-def _substituted(term: HostTerm, value: Callable[[Atom], HostTerm | None]) -> HostTerm | None:
+def _substituted(term: SymbolicTerm, value: Callable[[Atom], SymbolicTerm | None]) -> SymbolicTerm | None:
     """With each atom replaced by a term; None: one has no value, or it is too long."""
 
-    def products_of(atom: Atom) -> Sum | None:
+    def products_of(atom: Atom) -> SymbolicSum | None:
         found = value(atom)
         return None if found is None else dict(found.products)
 
     return _made(polynomial.substituted(dict(term.products), products_of, (), joined))
 
 
-def _rewritten_atom(atom: Atom, known: Mapping[HostTerm, HostTerm]) -> HostTerm | None:
+def _rewritten_atom(atom: Atom, known: Mapping[SymbolicTerm, SymbolicTerm]) -> SymbolicTerm | None:
     found = known.get(_of_atom(atom))
     if found is not None or isinstance(atom, Symbol):
         return found
     return _applied(atom, [rewritten(operand, known) for operand in atom.operands])
 
 
-def _replaced_atom(atom: Atom, symbols: Mapping[Symbol, HostTerm]) -> HostTerm | None:
+def _replaced_atom(atom: Atom, symbols: Mapping[Symbol, SymbolicTerm]) -> SymbolicTerm | None:
     if isinstance(atom, Symbol):
         return symbols.get(atom) or _of_atom(atom)
     return _applied(atom, [replaced(operand, symbols) for operand in atom.operands])
 
 
-def _applied(atom: Applied, operands: Sequence[HostTerm | None]) -> HostTerm | None:
+def _applied(atom: Applied, operands: Sequence[SymbolicTerm | None]) -> SymbolicTerm | None:
     """An operation of other operands; None: one is missing, or the operator is none of two."""
     known = [each for each in operands if each is not None]
     return apply(atom.operator, *known) if len(known) == len(operands) == 2 else None
 
 
-def value_of(term: HostTerm, meaning: Callable[[Symbol], Value | None]) -> Value | None:
-    """The term as a value of a kernel. ``meaning``: what its symbols are there; None if one has no meaning there."""
-    total: Value | None = None
-    for product, count in sorted(term.products, key=lambda each: (not each[0], each[1] < 0)):
-        part: Value = Const(abs(count))
-        for atom in product:
-            factor = _atom_value(atom, meaning)
-            if factor is None:
-                return None
-            part = operation(Operator.MULTIPLY, part, factor)
-        if total is None:
-            total = part if count > 0 else operation(Operator.NEGATE, part)
-        else:
-            total = operation(Operator.ADD if count > 0 else Operator.SUBTRACT, total, part)
-    return Const(0) if total is None else total
+def _of_atom(atom: Atom) -> SymbolicTerm:
+    return SymbolicTerm((((atom,), 1),))
 
 
-def _atom_value(atom: Atom, meaning: Callable[[Symbol], Value | None]) -> Value | None:
-    if isinstance(atom, Symbol):
-        return meaning(atom)
-    operands = [value_of(operand, meaning) for operand in atom.operands]
-    known = [operand for operand in operands if operand is not None]
-    if len(known) < len(operands):
-        return None
-    return Op(operator_of(atom.operator), tuple(known))
-
-
-def _of_atom(atom: Atom) -> HostTerm:
-    return HostTerm((((atom,), 1),))
-
-
-def of_sum(total: Sum) -> HostTerm:
-    return HostTerm(tuple(sorted(total.items(), key=repr) if len(total) > 1 else total.items()))
+def of_sum(total: SymbolicSum) -> SymbolicTerm:
+    return SymbolicTerm(tuple(sorted(total.items(), key=repr) if len(total) > 1 else total.items()))
 
 
 def joined(one: Product, other: Product) -> Product:
@@ -227,13 +200,13 @@ def joined(one: Product, other: Product) -> Product:
     return tuple(sorted((*one, *other), key=repr)) if one and other else one or other
 
 
-def _made(counts: Mapping[Product, int] | None) -> HostTerm | None:
+def _made(counts: Mapping[Product, int] | None) -> SymbolicTerm | None:
     if counts is None or len(counts) > polynomial.MOST_PRODUCTS:
         return None
     return of_sum(counts)
 
 
-def symbols_of(total: Sum) -> Iterator[Symbol]:
+def symbols_of(total: SymbolicSum) -> Iterator[Symbol]:
     """All symbols in a polynomial."""
     for product in total:
         for atom in product:
@@ -244,13 +217,13 @@ def symbols_of(total: Sum) -> Iterator[Symbol]:
                     yield from symbols_of(dict(operand.products))
 
 
-def _operand(term: HostTerm) -> str:
+def _operand(term: SymbolicTerm) -> str:
     if term.symbol is not None:
         return _closed(term.symbol.name)
     return str(term) if term.number is not None else f"({term})"
 
 
-def compared(term: HostTerm) -> str:
+def compared(term: SymbolicTerm) -> str:
     """The text of one side of a comparison."""
     text = str(term)
     return f"({text})" if any(f" {sign} " in text for sign in ("&", "|", "^", "<<", ">>")) else text

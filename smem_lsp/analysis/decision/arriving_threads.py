@@ -6,19 +6,21 @@ import math
 from collections.abc import Mapping
 
 from smem_lsp.analysis.decision.conditions import Condition
-from smem_lsp.analysis.decision.parting import Parted
-from smem_lsp.analysis.decision.question import Asker
+from smem_lsp.analysis.decision.divergence import DivergenceResult
+from smem_lsp.analysis.decision.question import RaceQueries
 from smem_lsp.analysis.values.evaluate import Evaluator, Vector
-from smem_lsp.analysis.values.terms import LoopVar
 from smem_lsp.analysis.values.value_facts import LoopFacts
 from smem_lsp.ir.nodes import Node
 from smem_lsp.source import checkpoint
+from smem_lsp.terms.language import LoopVar
 
 _MOST_TURNS = 64  # of a loop that are gone through
 
 
-def _values(asker: Asker, node: Node, found: Parted, turns: Mapping[int, int]) -> Evaluator:
-    """The values of all threads of the block in those ``turns`` of the loops around."""
+def _values(
+    asker: RaceQueries, node: Node, found: DivergenceResult, iterations: Mapping[int, int]
+) -> Evaluator:
+    """The values of all threads of the block in those ``iterations`` of the loops around."""
     assert found.witness is not None
     witness, everyone = found.witness, range(math.prod(found.witness.dims))
     agreed = {
@@ -30,12 +32,12 @@ def _values(asker: Asker, node: Node, found: Parted, turns: Mapping[int, int]) -
     for loop in asker.of.positions[node.point].loops:
         facts = asker.of.values.loops.get(loop)
         if facts is not None:
-            values = values.within(_in_turn(facts, turns.get(loop, 0), values))
+            values = values.within(_in_iteration(facts, iterations.get(loop, 0), values))
     return values
 
 
-def _in_turn(facts: LoopFacts, turn: int, values: Evaluator) -> dict[LoopVar, Vector]:
-    """The variables of a loop in one of its turns, as far as they are known."""
+def _in_iteration(facts: LoopFacts, iteration: int, values: Evaluator) -> dict[LoopVar, Vector]:
+    """The variables of a loop in one of its iterations, as far as they are known."""
     bound: dict[LoopVar, Vector] = {}
     others = []
     for moves in facts.recurrences:
@@ -43,11 +45,11 @@ def _in_turn(facts: LoopFacts, turn: int, values: Evaluator) -> dict[LoopVar, Ve
         if start is None:
             continue
         if moves.kind == "affine" and step is not None:
-            bound[moves.atom] = [first + turn * by for first, by in zip(start, step)]
-        elif turn <= _MOST_TURNS:
+            bound[moves.atom] = [first + iteration * by for first, by in zip(start, step)]
+        elif iteration <= _MOST_TURNS:
             bound[moves.atom] = start
             others.append(moves)
-    for _ in range(turn if others else 0):
+    for _ in range(iteration if others else 0):
         checkpoint()
         now = values.within({each.atom: bound[each.atom] for each in others if each.atom in bound})
         for moves in others:
@@ -59,9 +61,9 @@ def _in_turn(facts: LoopFacts, turn: int, values: Evaluator) -> dict[LoopVar, Ve
     return bound
 
 
-def come(asker: Asker, node: Node, found: Parted) -> tuple[int, ...] | None:
+def come(asker: RaceQueries, node: Node, found: DivergenceResult) -> tuple[int, ...] | None:
     """The threads that come to the barrier ``node`` with the values of the witness; None: it is not known which."""
-    fork, values = found.fork, _values(asker, node, found, found.turns)
+    fork, values = found.fork, _values(asker, node, found, found.iterations)
     assert fork is not None
     there, hold = (_hold(asker, each, values) for each in (fork.holds, (*fork.holds, *fork.parts)))
     if there is None or hold is None:
@@ -75,7 +77,7 @@ def come(asker: Asker, node: Node, found: Parted) -> tuple[int, ...] | None:
     return tuple(sorted(come))
 
 
-def _hold(asker: Asker, conditions: tuple[Condition, ...], values: Evaluator) -> tuple[int, ...] | None:
+def _hold(asker: RaceQueries, conditions: tuple[Condition, ...], values: Evaluator) -> tuple[int, ...] | None:
     mask = [True] * len(values.threads)
     for each in conditions:
         found = values.values(each.term)
@@ -87,21 +89,21 @@ def _hold(asker: Asker, conditions: tuple[Condition, ...], values: Evaluator) ->
     return tuple(thread for thread, held in zip(values.threads, mask) if held)
 
 
-def come_later(asker: Asker, node: Node, found: Parted, loop: int) -> tuple[int, ...]:
-    """The threads that leave with the values of the witness, and come to ``node`` in the next turn of ``loop`` in which
-    any of them does; none where that is not known. Nobody leaves the loop by a jump."""
+def come_later(asker: RaceQueries, node: Node, found: DivergenceResult, loop: int) -> tuple[int, ...]:
+    """The threads that leave with the values of the witness, and come to ``node`` in the next iteration of ``loop`` in
+    which any of them does; none where that is not known. Nobody leaves the loop by a jump."""
     fork, facts = found.fork, asker.of.values.loops.get(loop)
     assert fork is not None
-    values = _values(asker, node, found, found.turns)
+    values = _values(asker, node, found, found.iterations)
     there, stay = (_hold(asker, each, values) for each in (fork.holds, (*fork.holds, *fork.parts)))
     if facts is None or not facts.tested or there is None or stay is None:
         return ()
     left = set(there).difference(stay) if fork.stays else set(stay)
-    conditions, first = asker.of.positions[node.point].conditions, found.turns.get(loop, 0) + 1
+    conditions, first = asker.of.positions[node.point].conditions, found.iterations.get(loop, 0) + 1
     heads = tuple(each for each in conditions if each.branch == loop)
-    for turn in range(first, first + _MOST_TURNS):
+    for iteration in range(first, first + _MOST_TURNS):
         checkpoint()
-        values = _values(asker, node, found, {**found.turns, loop: turn})
+        values = _values(asker, node, found, {**found.iterations, loop: iteration})
         if any(values.values(each.term) is None for each in conditions):
             return ()
         left.intersection_update(_hold(asker, heads, values) or ())

@@ -1,8 +1,8 @@
 """Along which ways two accesses of a kernel fall into one barrier interval.
 
 An access stays *open* until a barrier that orders it. The walk follows every path of the region tree with the set of
-open accesses. Beside each open access stands how its path led here: within one turn of every loop around both, over a
-back edge, or past loops and arms that hold a barrier and were not taken.
+open accesses. Beside each open access stands how its path led here: within one iteration of every loop around both,
+over a back edge, or past loops and arms that hold a barrier and were not taken.
 
 An asynchronous copy is a thread of its own from its issue to the wait of the thread that issued it: no barrier orders
 it. How many groups its thread has committed since stands beside it; the wait that covers it makes it an access like any
@@ -27,36 +27,36 @@ from smem_lsp.analysis.decision.open_accesses import (
     in_flight,
     joined,
     marked,
-    one_turn_on,
+    one_iteration_on,
     with_access,
     with_mark,
     without_decisions,
 )
-from smem_lsp.analysis.decision.regions import Regions
-from smem_lsp.analysis.decision.ways import (
+from smem_lsp.analysis.decision.path_classes import (
     SAME_TURN,
     Flight,
-    InTurn,
-    LastTurn,
+    InIteration,
+    LastIteration,
     NotTaken,
     Ordering,
     Pair,
-    Way,
+    PathClass,
 )
+from smem_lsp.analysis.decision.regions import Regions
 from smem_lsp.ir.nodes import (
     NO_OBJECT,
     Access,
     Barrier,
+    BarrierSite,
     Branch,
     CopyWait,
     CopyWaitKind,
-    Exchange,
     Jump,
     JumpKind,
     Loop,
     Node,
-    Place,
     Seq,
+    WarpCollective,
 )
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
@@ -64,15 +64,15 @@ from smem_lsp.source.record import dataclass
 _MOST_ROUNDS = 6  # through a loop, with what was decided kept apart
 ALL_COPIES = -1  # groups that a wait leaves open which covers copies of no group, too
 _MOST_COMMITS = 8  # of a thread that are counted while a copy is in flight
-_MOST_STEPS = 10_000  # nodes by ways: beyond, neither turns nor what was decided are kept apart
+_MOST_STEPS = 10_000  # nodes by ways: beyond, neither iterations nor what was decided are kept apart
 
 
 def ways_between(
     body: Seq, accesses: Sequence[Access], interfering: Sequence[int], ordering: Ordering
-) -> dict[Pair, frozenset[Way]]:
+) -> dict[Pair, frozenset[PathClass]]:
     """For each two accesses that may come one after the other with no barrier between, or beside one another in the
     arms of a divergent branch, and that interfere (bit i of ``interfering``: the i-th of ``accesses``): the ways. An
-    access meets itself in another thread within the same turn."""
+    access meets itself in another thread within the same iteration."""
     found = _walked(body, accesses, interfering, ordering)
     points = [access.point for access in accesses]
     return {
@@ -102,7 +102,7 @@ def _walked(body: Seq, accesses: Sequence[Access], interfering: Sequence[int], o
 
 
 @dataclass(slots=True)
-class _Leaving:
+class _LeavingPaths:
     breaks: State = field(default_factory=dict)
     continues: State = field(default_factory=dict)
 
@@ -113,7 +113,7 @@ class _Walk(Regions):
         default_factory=list
     )  # a later access, and those it meets first (bits)
     # by index of the later access: the earlier ones (bits) by way
-    hits: defaultdict[int, dict[Way, int]] = field(default_factory=lambda: defaultdict(dict))
+    hits: defaultdict[int, dict[PathClass, int]] = field(default_factory=lambda: defaultdict(dict))
     met: dict[int, int] = field(default_factory=dict)  # the same, by any way
     called: int = 0  # of ``ordering.calls``: how many the walk has come by
     crossing: list[int] = field(default_factory=list)  # loops around
@@ -121,9 +121,9 @@ class _Walk(Regions):
     _met: dict[int, tuple[Node, ...]] = field(default_factory=dict)  # by the nodes (id)
     steps: int = 0
 
-    def seq(self, body: Seq, state: State, beside: int) -> tuple[State, _Leaving]:
+    def seq(self, body: Seq, state: State, beside: int) -> tuple[State, _LeavingPaths]:
         """Open accesses at the end. ``beside``: what other threads do meanwhile."""
-        left = _Leaving()
+        left = _LeavingPaths()
         for node in self.nodes_of(body):
             checkpoint()
             self.steps += self.copying and len(state)
@@ -131,9 +131,9 @@ class _Walk(Regions):
                 state = self.called_before(node.point, state)
             if isinstance(node, Access):
                 self.access(node, state, beside)
-                opened = Way(flight=Flight(node.bound)) if node.asynchronous else SAME_TURN
+                opened = PathClass(flight=Flight(node.bound)) if node.asynchronous else SAME_TURN
                 state = with_access(state, opened, self.bit(node))
-            elif isinstance(node, Barrier | Place):
+            elif isinstance(node, Barrier | BarrierSite):
                 if node.point in self.covering:
                     state = self.landed(state, NO_OBJECT, self.covering[node.point])
                 if node.point in self.ordering.clears:
@@ -144,7 +144,7 @@ class _Walk(Regions):
                     state = self.outside(*self.of_arms[node.point], state)
             elif isinstance(node, CopyWait):
                 state = self.waited_for(node, state)
-            elif isinstance(node, Exchange):
+            elif isinstance(node, WarpCollective):
                 state = self.delivered_at(node, state)
             elif isinstance(node, Branch):
                 if self.matters(node):
@@ -162,7 +162,7 @@ class _Walk(Regions):
         return state, left
 
     def since(self, arrived: int, point: int, state: State) -> State:
-        """What is open behind a wait for those who have ``arrived``: in this turn, what came in between."""
+        """What is open behind a wait for those who have ``arrived``: in this iteration, what came in between."""
         between = sum(1 << bit for at, bit in self.index_of.items() if arrived < at < point)
         found: State = in_flight(state)
         for way, open_ in state.items():
@@ -224,8 +224,8 @@ class _Walk(Regions):
         if not any(open_ & self.waited for open_ in state.values()):
             self.hit((beside | 1 << index) & mask, index, SAME_TURN)
 
-    def delivered_at(self, node: Exchange, state: State) -> State:
-        """Loads of this turn for which a lane has waited are over for all lanes that go on."""
+    def delivered_at(self, node: WarpCollective, state: State) -> State:
+        """Loads of this iteration for which a lane has waited are over for all lanes that go on."""
         over = self.delivering.get(node.point, 0)
         found: State = {}
         for way, open_ in state.items():
@@ -261,9 +261,9 @@ class _Walk(Regions):
             # a stage is under way until it is released
             add(found, way._replace(flight=Flight(node.bound, place if moved is None else moved)), stages)
         if node.kind is CopyWaitKind.STAGE:
-            add(found, Way(flight=Flight(node.bound, newest)), self.stage)
+            add(found, PathClass(flight=Flight(node.bound, newest)), self.stage)
         elif node.kind is CopyWaitKind.UNKNOWN and node.bound != NO_OBJECT:
-            add(found, Way(flight=Flight(node.bound, _MOST_COMMITS)), self.stage)
+            add(found, PathClass(flight=Flight(node.bound, _MOST_COMMITS)), self.stage)
         return bounded(found)
 
     def landed(self, state: State, bound: int, left: int) -> State:
@@ -275,7 +275,7 @@ class _Walk(Regions):
             add(found, way, open_)
         return bounded(found)
 
-    def hit(self, earlier: int, later: int, way: Way) -> None:
+    def hit(self, earlier: int, later: int, way: PathClass) -> None:
         if way.flight is not None:
             way = way._replace(flight=Flight())
         if not earlier:
@@ -287,7 +287,7 @@ class _Walk(Regions):
         if earlier & ~before:
             self.pairs.append((later, earlier & ~before))
 
-    def branch(self, node: Branch, state: State, beside: int, left: _Leaving) -> State:
+    def branch(self, node: Branch, state: State, beside: int, left: _LeavingPaths) -> State:
         uniform = node.point in self.ordering.uniform
         told = uniform and self.orders(node)
         arms = ((node.then, True), (node.otherwise, False))
@@ -346,14 +346,14 @@ class _Walk(Regions):
         self.past = once and self.orders(node)
         counted = not once and self.orders(node)
         if counted:
-            state = marked(state, InTurn(node.point))
-        in_turns = not once and self.summary(node.body).waits and self.steps < _MOST_STEPS
-        if in_turns and _trips(node):
-            out = self.in_turns(node, state, beside)
+            state = marked(state, InIteration(node.point))
+        in_iterations = not once and self.summary(node.body).waits and self.steps < _MOST_STEPS
+        if in_iterations and _trips(node):
+            out = self.in_iterations(node, state, beside)
             self.crossing.pop()
             self.past = past
             return self.behind(out, node)
-        for turn in count():
+        for iteration in count():
             checkpoint()
             self.called = called
             end, left = self.seq(node.body, state, beside)
@@ -364,64 +364,67 @@ class _Walk(Regions):
             if around == state:
                 break
             most = _MOST_ROUNDS + (_MOST_COMMITS if self.summary(node.body).waits else 0)
-            state = around if turn < most and self.steps < _MOST_STEPS else without_decisions(around)
+            state = around if iteration < most and self.steps < _MOST_STEPS else without_decisions(around)
         self.crossing.pop()
         self.past = past
         if counted and node.point in self.ordering.uniform:
-            end = ending(end, LastTurn(node.point), mine)
+            end = ending(end, LastIteration(node.point), mine)
         out = joined(joined(leaves, end), left.breaks)
         return self.behind(out, node)
 
-    def in_turns(self, node: Loop, state: State, beside: int) -> State:
-        """Behind a loop of few turns, walked one by one: in which turn a copy was issued says when it has landed."""
+    def in_iterations(self, node: Loop, state: State, beside: int) -> State:
+        """Behind a loop of few iterations, walked one by one: in which iteration a copy was issued says when it has
+        landed."""
         mine, called = self.summary(node.body).accesses, self.called
         out: State = {}
-        for turn in range(_trips(node)):
+        for iteration in range(_trips(node)):
             checkpoint()
             self.called = called
             end, left = self.seq(node.body, state, beside)
-            mark = InTurn(node.point, turn, before=True)
+            mark = InIteration(node.point, iteration, before=True)
             end = ending(joined(end, left.continues), mark, mine)
             out = joined(out, ending(left.breaks, mark, mine))
             state = self.back(end, node.point, mine)
         return joined(out, end)
 
     def back(self, end: State, loop: int, mine: int) -> State:
-        """What is open at the end of a turn, at the start of the next one."""
+        """What is open at the end of an iteration, at the start of the next one."""
         outer = self.crossing[:-1]
         found: State = {}
         for way, open_ in end.items():
-            way = one_turn_on(way, loop)
+            way = one_iteration_on(way, loop)
             if way.crossed is None:
                 crossed = open_ & mine
                 add(
                     found,
-                    way._replace(crossed=loop, turns=1, decisions=before_back_edge(way.decisions)),
+                    way._replace(crossed=loop, iterations=1, decisions=before_back_edge(way.decisions)),
                     crossed,
                 )
                 add(found, way, open_ & ~mine)
             elif way.crossed in outer:
                 add(found, way, open_)
             else:
-                counted = way.crossed == loop and way.flight is not None and way.turns < MOST_TURNS
+                counted = way.crossed == loop and way.flight is not None and way.iterations < MOST_TURNS
                 counted = counted and not way.several and self.steps < _MOST_STEPS
                 kept = frozenset(d for d in way.decisions if d.before)
-                turns = way.turns + 1 if counted else 1
-                way = way._replace(crossed=loop, several=not counted, turns=turns, decisions=kept)
+                iterations = way.iterations + 1 if counted else 1
+                way = way._replace(crossed=loop, several=not counted, iterations=iterations, decisions=kept)
                 add(found, way, open_)
         return bounded(found)
 
     def behind(self, state: State, node: Loop) -> State:
-        """Behind a loop: its turns are no longer common to two accesses, nor what was decided in them."""
+        """Behind a loop: its iterations are no longer common to two accesses, nor what was decided in them."""
         found: State = {}
         for way, open_ in state.items():
             inside = {d for d in way.decisions if node.trips != 1 and node.point < d.point <= node.end_point}
             here = (
-                d for d in way.decisions if isinstance(d, InTurn) and d.point == node.point and not d.before
+                d
+                for d in way.decisions
+                if isinstance(d, InIteration) and d.point == node.point and not d.before
             )
             kept = way.decisions.difference(inside, here)
             if way.crossed == node.point:
-                way, kept = way._replace(crossed=None, several=False, turns=1), before_back_edge(kept)
+                way, kept = way._replace(crossed=None, several=False, iterations=1), before_back_edge(kept)
             add(found, way._replace(decisions=kept), open_)
         return bounded(found)
 
@@ -449,5 +452,5 @@ def _moved(node: CopyWait, place: int, newest: int) -> int | None:
 
 
 def _trips(node: Loop) -> int:
-    """Turns of a loop that is walked turn by turn; 0: it is not."""
+    """Iterations of a loop that is walked iteration by iteration; 0: it is not."""
     return node.trips if node.trips is not None and 1 < node.trips <= MOST_TURNS else 0

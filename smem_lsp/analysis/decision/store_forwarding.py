@@ -7,13 +7,14 @@ that value behind its own write, whichever thread wrote last.
 from __future__ import annotations
 
 from smem_lsp.analysis.decision.conditions import Position
-from smem_lsp.analysis.decision.followed import Followed
+from smem_lsp.analysis.decision.kernel_model import KernelModel
 from smem_lsp.ir.nodes import Access, AccessKind, storages_of
 
 
-def own_writes(of: Followed) -> dict[int, Access]:
+def own_writes(of: KernelModel) -> dict[int, Access]:
     """For each read (point) of a buffer of which the kernel writes the storage in one place: that write, where every
-    thread that reads has run it in the same turn of all loops around it, and it touches the very bytes that are read.
+    thread that reads has run it in the same iteration of all loops around it, and it touches the very bytes that are
+    read.
     """
     storages = storages_of(of.kernel.buffers)
     writes: dict[int, list[Access]] = {}
@@ -29,7 +30,7 @@ def own_writes(of: Followed) -> dict[int, Access]:
     return found
 
 
-def _is_behind(of: Followed, write: Access, read: Access) -> bool:
+def _is_behind(of: KernelModel, write: Access, read: Access) -> bool:
     if write.point > read.point or write.asynchronous or write.guess:
         return False
     before, behind = of.positions[write.point], of.positions[read.point]
@@ -37,14 +38,14 @@ def _is_behind(of: Followed, write: Access, read: Access) -> bool:
 
 
 def _holds_around(outer: Position, inner: Position) -> bool:
-    """Does a thread that comes to ``inner`` come to ``outer`` first, in the same turn?"""
+    """Does a thread that comes to ``inner`` come to ``outer`` first, in the same iteration?"""
     return (
         inner.loops[: len(outer.loops)] == outer.loops
         and inner.conditions[: len(outer.conditions)] == outer.conditions
     )
 
 
-def _bytes(of: Followed, access: Access) -> object:
+def _bytes(of: KernelModel, access: Access) -> object:
     """Which bytes it touches; None: not known."""
     buffer = of.kernel.buffers[access.buffer]
     offset = of.values.offset(access, buffer)

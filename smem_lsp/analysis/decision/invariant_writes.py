@@ -1,9 +1,9 @@
-"""Writes that are the same in every turn of a loop: what they write once they write each time.
+"""Writes that are the same in every iteration of a loop: what they write once they write each time.
 
-A byte that a thread has written in one turn is written again in the next one by that very thread, where the address of
-the write, the loops around it and its guards do not change from turn to turn: whatever the block is, and whatever the
-address looks like. So no value is left of an earlier turn, and nobody has to say which bytes these are. Bytes that
-nothing has ever written may be read all the same; whoever asks has to look for that.
+A byte that a thread has written in one iteration is written again in the next one by that very thread, where the
+address of the write, the loops around it and its guards do not change from iteration to iteration: whatever the block
+is, and whatever the address looks like. So no value is left of an earlier iteration, and nobody has to say which bytes
+these are. Bytes that nothing has ever written may be read all the same; whoever asks has to look for that.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import field
 
-from smem_lsp.analysis.values.terms import LoopVar, Op, Term
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence, ValueFacts
 from smem_lsp.ir.nodes import Access
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import LoopVar, Op, Term
 
 _MOST_GUARDS = 6  # that decide between writes of the same bytes
 
@@ -26,9 +26,9 @@ _Guard = tuple[_Key, bool]
 
 @record
 class SameWrite:
-    """``place``: one for all writes that write to the same bytes in the same turns of the loops around them, as far as
-    these do not cross turns; ``size``: bytes; ``held``: guards whose truth is the same in all turns; ``open``: those
-    that may change."""
+    """``place``: one for all writes that write to the same bytes in the same iterations of the loops around them, as
+    far as these do not cross iterations; ``size``: bytes; ``held``: guards whose truth is the same in all iterations;
+    ``open``: those that may change."""
 
     place: _Key
     size: int
@@ -45,14 +45,14 @@ def same_write(
     around: Sequence[int],
     crossed: Iterable[int],
 ) -> SameWrite | None:
-    """What a write to ``size`` bytes from ``start`` on does in every turn of the loops ``crossed`` (points).
-    ``around``: those that it runs through in each turn, the outermost first. None: something of it may change."""
+    """What a write to ``size`` bytes from ``start`` on does in every iteration of the loops ``crossed`` (points).
+    ``around``: those that it runs through in each iteration, the outermost first. None: something of it may change."""
     if start is None or not size or access.guess or access.part is not None:
         return None
     keys = _Keys(values.loops, tuple(around), frozenset(crossed))
     place = keys.of(start)
-    turns = tuple(map(keys.turns_of, around))
-    if place is None or None in turns:
+    iterations = tuple(map(keys.iterations_of, around))
+    if place is None or None in iterations:
         return None
     held, may_change = set[_Guard](), set[_Guard]()
     for term, taken in guards:
@@ -61,11 +61,11 @@ def same_write(
             may_change.add((term, taken))
         else:
             held.add((key, taken))
-    return SameWrite((place, access.rows, turns), size, frozenset(held), frozenset(may_change))
+    return SameWrite((place, access.rows, iterations), size, frozenset(held), frozenset(may_change))
 
 
 def is_repeated(before: SameWrite, again: Iterable[SameWrite]) -> bool:
-    """Does one of ``again`` write all that ``before`` has written, however guards that may change turn out?"""
+    """Does one of ``again`` write all that ``before`` has written, however guards that may change iteration out?"""
     ways = [
         (each.held - before.held) | each.open
         for each in again
@@ -90,8 +90,9 @@ def _always(ways: Sequence[frozenset[_Guard]]) -> bool:
 
 @dataclass(slots=True)
 class _Keys:
-    """Terms by what they compute from the thread and the turns of the loops ``around``, not by the loop that they stand
-    in: equal keys are equal numbers. None: the number may be another one in another turn of the loops ``crossed``."""
+    """Terms by what they compute from the thread and the iterations of the loops ``around``, not by the loop that they
+    stand in: equal keys are equal numbers. None: the number may be another one in another iteration of the loops
+    ``crossed``."""
 
     loops: Mapping[int, LoopFacts]
     around: tuple[int, ...]
@@ -102,8 +103,8 @@ class _Keys:
         inside = (self.loops[point] for point in self.around if point in self.loops)
         self._moves = {each.atom: each for loop in inside for each in loop.recurrences}
 
-    def turns_of(self, loop: int) -> _Key | None:
-        """Which turns it has."""
+    def iterations_of(self, loop: int) -> _Key | None:
+        """Which iterations it has."""
         facts = self.loops.get(loop)
         if facts is None or facts.exits:
             return None

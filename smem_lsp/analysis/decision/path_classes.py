@@ -10,8 +10,8 @@ from smem_lsp.source import record
 
 
 class NotTaken(NamedTuple):
-    """A block-uniform decision on a way: the loop at ``point`` ran no turn, or its branch went ``arm``. ``before``: it
-    was taken in the turn of the first access, else in that of the second."""
+    """A block-uniform decision on a way: the loop at ``point`` ran no iteration, or its branch went ``arm``.
+    ``before``: it was taken in the iteration of the first access, else in that of the second."""
 
     point: int
     arm: bool
@@ -19,9 +19,9 @@ class NotTaken(NamedTuple):
 
 
 @record
-class InTurn:
-    """The second access stands in this turn (from 0 on) of the loop at ``point``, which was entered on the way; the
-    first one (``before``), of a loop that was walked turn by turn."""
+class InIteration:
+    """The second access stands in this iteration (from 0 on) of the loop at ``point``, which was entered on the way;
+    the first one (``before``), of a loop that was walked iteration by iteration."""
 
     point: int
     number: int = 0
@@ -29,8 +29,8 @@ class InTurn:
 
 
 @record
-class LastTurn:
-    """The first access stands in the last turn of the loop at ``point``, which its condition ends."""
+class LastIteration:
+    """The first access stands in the last iteration of the loop at ``point``, which its condition ends."""
 
     point: int
 
@@ -39,12 +39,14 @@ class LastTurn:
         return True
 
 
-Mark = NotTaken | InTurn | LastTurn
+Mark = NotTaken | InIteration | LastIteration
 
 
 def in_order(mark: Mark) -> tuple[int, str, int, bool]:
     """By the place in the text."""
-    which = int(mark.arm) if isinstance(mark, NotTaken) else mark.number if isinstance(mark, InTurn) else -1
+    which = (
+        int(mark.arm) if isinstance(mark, NotTaken) else mark.number if isinstance(mark, InIteration) else -1
+    )
     return mark.point, type(mark).__name__, which, mark.before
 
 
@@ -57,21 +59,21 @@ class Flight(NamedTuple):
     place: int = 0
 
 
-class Way(NamedTuple):
+class PathClass(NamedTuple):
     """How a second access follows a first one. ``crossed``: the outermost loop (point) whose back edge lies between,
-    ``turns`` times; None: both belong to one turn of every loop around them. ``several``: perhaps more often;
+    ``iterations`` times; None: both belong to one iteration of every loop around them. ``several``: perhaps more often;
     ``flight``: the first is a copy for which its thread has not waited."""
 
     crossed: int | None = None
     several: bool = False
     decisions: frozenset[Mark] = frozenset()
-    turns: int = 1
+    iterations: int = 1
     flight: Flight | None = None
 
     @property
-    def widest(self) -> Way:
+    def widest(self) -> PathClass:
         """The same, whatever was decided on it, and however often the loop was crossed."""
-        return self._replace(several=self.crossed is not None, decisions=frozenset(), turns=1)
+        return self._replace(several=self.crossed is not None, decisions=frozenset(), iterations=1)
 
     @property
     def in_order(self) -> list[Mark]:
@@ -79,13 +81,13 @@ class Way(NamedTuple):
         return sorted(self.decisions, key=in_order) if len(self.decisions) > 1 else [*self.decisions]
 
 
-def by_place(ways: Iterable[Way]) -> list[Way]:
+def by_place(ways: Iterable[PathClass]) -> list[PathClass]:
     """In one order in every process, by what stands where in the text: sets have none, as the hash of None is another
     one in each. The order decides what is asked first, and so what is left for the rest."""
     return sorted(ways, key=_place)
 
 
-def _place(way: Way) -> tuple[object, ...]:
+def _place(way: PathClass) -> tuple[object, ...]:
     marks = way.in_order
     return (
         way.crossed or 0,
@@ -93,12 +95,12 @@ def _place(way: Way) -> tuple[object, ...]:
         way.several,
         len(marks),
         [*map(in_order, marks)],
-        way.turns,
+        way.iterations,
         way.flight or (),
     )
 
 
-SAME_TURN = Way()
+SAME_TURN = PathClass()
 Pair = tuple[int, int]  # points of two accesses
 
 
@@ -135,8 +137,8 @@ class Open:
 
     first: Access
     second: Access
-    ways: frozenset[Way]
-    surely: frozenset[Way]
+    ways: frozenset[PathClass]
+    surely: frozenset[PathClass]
     lanes: bool | None
     tile: int = 0
-    presumed: frozenset[Way] = frozenset()
+    presumed: frozenset[PathClass] = frozenset()

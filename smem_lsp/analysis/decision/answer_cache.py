@@ -10,19 +10,19 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 
 from smem_lsp.analysis.decision.model import Witness
-from smem_lsp.analysis.decision.reply import Reply
-from smem_lsp.analysis.decision.slices import Name, Terms
-from smem_lsp.analysis.values.terms import Term
+from smem_lsp.analysis.decision.query_fingerprints import Name, Terms
+from smem_lsp.analysis.decision.reply import PairResult
 from smem_lsp.source import record
 from smem_lsp.source.queries import Query
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Term
 
 Question = tuple[bytes, bool, int]
 """What the solver was asked, whether for values, and with how much effort."""
 
 
 @dataclass(slots=True)
-class Effects:
+class QueryEffects:
     """What asking has done. ``effort``: that each time costs; ``questions``: what each costs the first time;
     ``not_negative``, ``hard``: as in ``Asker``."""
 
@@ -31,7 +31,7 @@ class Effects:
     not_negative: set[str] = field(default_factory=set)
     hard: int = 0
 
-    def add(self, other: Effects) -> None:
+    def add(self, other: QueryEffects) -> None:
         self.effort += other.effort
         self.questions.update(other.questions)
         self.not_negative |= other.not_negative
@@ -43,12 +43,12 @@ class KnownAnswer:
     """``reply``: but for terms; ``unknown``: the names of those in it; ``given``: for each thread of the witness, what
     terms are, by name."""
 
-    reply: Reply
+    reply: PairResult
     unknown: tuple[Name, ...]
     given: tuple[Mapping[Name, int], ...]
-    effects: Effects
+    effects: QueryEffects
 
-    def placed(self, terms: Terms) -> Reply | None:
+    def placed(self, terms: Terms) -> PairResult | None:
         """The reply in the terms of another kernel; None: it has not all of them."""
         unknown = [terms.term(name) for name in self.unknown]
         given = [{terms.term(name): value for name, value in each.items()} for each in self.given]
@@ -63,7 +63,7 @@ class KnownAnswer:
 ANSWERS: Query[Name, KnownAnswer] = Query("answers about pairs of accesses", each=1_400)
 
 
-def known_answer(reply: Reply, effects: Effects, terms: Terms) -> KnownAnswer:
+def known_answer(reply: PairResult, effects: QueryEffects, terms: Terms) -> KnownAnswer:
     """What is kept of a reply."""
     given = () if reply.witness is None else tuple(map(terms.named, reply.witness.given))
     witness: Witness | None = reply.witness

@@ -10,29 +10,29 @@ from itertools import chain
 
 from smem_lsp.analysis.decision import solver
 from smem_lsp.analysis.decision.conditions import Condition
+from smem_lsp.analysis.decision.divergence_points import DivergenceSite, Fork
 from smem_lsp.analysis.decision.encoding import Encoder
-from smem_lsp.analysis.decision.forks import Fork, Site
 from smem_lsp.analysis.decision.formulas import Expression, Formula, both, either, negated
 from smem_lsp.analysis.decision.hidden_values import Memory
-from smem_lsp.analysis.decision.loaded_values import Made, inputs_of
+from smem_lsp.analysis.decision.loaded_values import MadeOf, inputs_of
 from smem_lsp.analysis.decision.model import Witness
-from smem_lsp.analysis.decision.question import Asker
+from smem_lsp.analysis.decision.question import RaceQueries
 from smem_lsp.analysis.decision.size_conditions import About, SolvedSizes, condition_on, is_parameter
 from smem_lsp.analysis.decision.size_sets import for_some
 from smem_lsp.analysis.decision.tried_sizes import first_blocks, threads_of
-from smem_lsp.analysis.decision.unknowns import Launches, Origin, Turns
+from smem_lsp.analysis.decision.unknowns import Iterations, Launches, Origin
 from smem_lsp.analysis.decision.witnesses import witness_of
-from smem_lsp.analysis.values.terms import Term
 from smem_lsp.ir.nodes import Barrier, Dims, Loop, Node
 from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Term
 
 TO_PROVE = 30_000
 DATA = Origin.DATA | Origin.AGREED_DATA
 _LARGE = 2  # of the ordinary choices, the first ones
 
 
-class Reach(IntEnum):
+class Reachability(IntEnum):
     """Of a barrier, or of one fork in front of it, from what is right to what is not."""
 
     ALL = 0  # all threads that have not returned come
@@ -46,24 +46,24 @@ class Reach(IntEnum):
 
 
 @record
-class Parted:
+class DivergenceResult:
     """What is decided of one fork in front of a barrier. ``other``: where those wait who do not come, perhaps the
-    barrier itself, a turn later; ``witness``: a thread that comes, and one that does not; ``sizes``: for which
-    parameters; None: for all; ``turns``: of the loops around the barrier, in the witness."""
+    barrier itself, an iteration later; ``witness``: a thread that comes, and one that does not; ``sizes``: for which
+    parameters; None: for all; ``iterations``: of the loops around the barrier, in the witness."""
 
-    reach: Reach
+    reach: Reachability
     fork: Fork | None = None
     other: Barrier | None = None
     witness: Witness | None = None
     sizes: SolvedSizes | None = None
-    turns: Mapping[int, int] = field(default_factory=dict)
+    iterations: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class ForkQuestion:
     """Two threads at one fork: the first goes on to the barrier, the second leaves."""
 
-    asker: Asker
+    asker: RaceQueries
     fork: Fork
     loose: bool
     encoder: Encoder = field(init=False)
@@ -75,7 +75,7 @@ class ForkQuestion:
             asker.bounds,
             asker.dims,
             asker.axes,
-            Turns(frozenset(self.fork.loops)),
+            Iterations(frozenset(self.fork.loops)),
             Launches(asker.grid, asker.fewest),
             memory=Memory(asker.of.updates, asker.of.counters, of_one_address=True),
             loose=self.loose,
@@ -94,19 +94,19 @@ class ForkQuestion:
             return [*self.come(), stays, negated(leaves)]
         return [*self.come(), negated(stays), leaves]
 
-    def comes(self, site: Site) -> list[Formula]:
+    def comes(self, site: DivergenceSite) -> list[Formula]:
         """The first one comes to the barrier."""
         if self.fork.is_behind(site.node):
             loop = self.asker.of.values.loops.get(self.fork.node.point)
             return [] if loop is None or self.fork.again else [self.encoder.holds(loop.again, 0)]
         return self.comes_to(site.node, 0)
 
-    def first_turns(self, site: Site) -> list[Formula]:
-        """Nobody has left a loop by a jump, nor returned, in a turn before."""
+    def first_iterations(self, site: DivergenceSite) -> list[Formula]:
+        """Nobody has left a loop by a jump, nor returned, in an iteration before."""
         left = self.fork.returning.union(
             each.node.point for each in site.forks if each.jump is not None and isinstance(each.node, Loop)
         )
-        return [self.encoder.turn(loop, 0).equals(0) for loop in self.fork.loops if loop in left]
+        return [self.encoder.iteration(loop, 0).equals(0) for loop in self.fork.loops if loop in left]
 
     @property
     def origin(self) -> Origin:
@@ -119,8 +119,8 @@ class ForkQuestion:
         decided = (inputs_of(each.term, of.values, of.levels).loaded for each in self.fork.parts)
         for each, inputs in zip(self.encoder.reasons, found):
             if not (inputs.loaded and inputs.complete) and of.made_of(each) not in (
-                Made.OF_DATA,
-                Made.UNKNOWN,
+                MadeOf.OF_DATA,
+                MadeOf.UNKNOWN,
             ):
                 return origin
         return origin & ~Origin.UNKNOWN | Origin.DATA if any(decided) else origin
@@ -190,12 +190,12 @@ class ForkQuestion:
 
     def is_possible(self, formulas: list[Formula], given: Mapping[str, int]) -> bool:
         found = self.solve([*formulas, *self.at(given)], TO_PROVE)
-        return found.outcome is solver.Outcome.SOME
+        return found.outcome is solver.Satisfiability.SOME
 
     def witness(
         self, formulas: list[Formula], given: Mapping[str, int]
     ) -> tuple[Witness, Mapping[int, int]] | None:
-        """Values under which the formulas hold, and the turns of the loops around. ``given``: of sizes."""
+        """Values under which the formulas hold, and the iterations of the loops around. ``given``: of sizes."""
         encoder = self.encoder
         for axis in encoder.axes:
             encoder.extent(axis)
@@ -204,12 +204,12 @@ class ForkQuestion:
             found = witness_of(encoder, [*formulas, *self.at(given), *extra], self.solve_for)
             if found is not None:
                 witness, named = found
-                turns = {
+                iterations = {
                     int(name[4:].removesuffix(".0")): number
                     for name, number in named.items()
                     if name.startswith("turn") and not name.endswith(".1")
                 }
-                return witness, turns
+                return witness, iterations
         return None
 
     def solve_for(self, formulas: Sequence[Formula], wanted: Sequence[Expression]) -> solver.Solution:
@@ -228,15 +228,15 @@ def _ordinary(names: Collection[str], dims: Dims) -> Iterator[dict[str, int]]:
 
 
 def for_sizes(
-    asker: Asker,
+    asker: RaceQueries,
     asked: list[Asked],
     other: Barrier | None,
-    settled: Callable[[Parted], Parted | None] | None = None,
-) -> Parted:
+    settled: Callable[[DivergenceResult], DivergenceResult | None] | None = None,
+) -> DivergenceResult:
     """They do part for some sizes: for all, or for which numbers? ``asked``: the ways in which they may; ``settled``:
     the example where it is one, which the questions leave open. No numbers are solved for then."""
     if asker.dims is None:
-        return Parted(Reach.SIZES, asked[0][0].fork, other)
+        return DivergenceResult(Reachability.SIZES, asked[0][0].fork, other)
     sizes = dict.fromkeys(name for question, _ in asked for name in question.encoder.sizes)
     names = [name for name in sizes if is_parameter(name)]
     places = {} if names else first_blocks(asker.grid, sizes)
@@ -252,11 +252,11 @@ def for_sizes(
 class _PartingSizes:
     """For which sizes threads part. ``names``: the parameters; ``places``: of the block, where there are none."""
 
-    asker: Asker
+    asker: RaceQueries
     dims: Dims
     asked: list[Asked]
     other: Barrier | None
-    settled: Callable[[Parted], Parted | None] | None
+    settled: Callable[[DivergenceResult], DivergenceResult | None] | None
     names: list[str]
     places: Mapping[str, int]
 
@@ -266,37 +266,39 @@ class _PartingSizes:
         return self.asked[0][0]
 
     @property
-    def undecided(self) -> Parted:
-        return Parted(Reach.SIZES, self.question.fork, self.other)
+    def undecided(self) -> DivergenceResult:
+        return DivergenceResult(Reachability.SIZES, self.question.fork, self.other)
 
-    def shown(self, reach: Reach, given: Mapping[str, int], solved: SolvedSizes | None) -> Parted | None:
+    def shown(
+        self, reach: Reachability, given: Mapping[str, int], solved: SolvedSizes | None
+    ) -> DivergenceResult | None:
         """An example with these sizes."""
         for question, formulas in self.asked:
             found = question.witness(formulas, given)
             if found is not None:
-                shown = Parted(reach, question.fork, self.other, found[0], solved, found[1])
+                shown = DivergenceResult(reach, question.fork, self.other, found[0], solved, found[1])
                 example = shown if self.settled is None else self.settled(shown)
                 if example is not None:
                     return example
         return None
 
-    def for_all(self, usual: Sequence[Mapping[str, int]]) -> list[Parted] | None:
+    def for_all(self, usual: Sequence[Mapping[str, int]]) -> list[DivergenceResult] | None:
         """Examples, if threads part for all choices of sizes for which they come to the fork; None: not for all."""
-        question, shown = self.question, list[Parted]()
-        for turn, given in enumerate(chain(usual, _whole_blocks(question, self.names, usual[0]))):
+        question, shown = self.question, list[DivergenceResult]()
+        for iteration, given in enumerate(chain(usual, _whole_blocks(question, self.names, usual[0]))):
             sizes = {**given, **self.places}
-            found = self.shown(Reach.DIVERGES, sizes, None)
+            found = self.shown(Reachability.DIVERGES, sizes, None)
             may_come = question.is_possible(question.come(), sizes)
             if found is not None:
                 shown.append(found)
-            elif turn < _LARGE or may_come:
+            elif iteration < _LARGE or may_come:
                 return None
         return shown
 
-    def for_one(self, usual: Sequence[Mapping[str, int]]) -> Parted:
+    def for_one(self, usual: Sequence[Mapping[str, int]]) -> DivergenceResult:
         """They part for some sizes: for which numbers, as one of the parameters? Where that is not solved:
         an example."""
-        some: Parted | None = None
+        some: DivergenceResult | None = None
         for name in self.names:
             choices = usual[: _LARGE if len(self.names) > 1 else 1]
             others = [{each: n for each, n in given.items() if each != name} for given in choices]
@@ -307,11 +309,11 @@ class _PartingSizes:
             at = {**others[0], name: solved.example}
             if len(set(told)) > 1 or not solved.exact:
                 open_ = SolvedSizes(for_some(self.names), solved.example, from_on=False)
-                some = some or self.shown(Reach.CONDITION, at, open_)
+                some = some or self.shown(Reachability.CONDITION, at, open_)
                 continue
             if solved.condition is None:
-                return self.shown(Reach.DIVERGES, at, None) or self.undecided
-            return self.shown(Reach.CONDITION, at, solved) or self.undecided
+                return self.shown(Reachability.DIVERGES, at, None) or self.undecided
+            return self.shown(Reachability.CONDITION, at, solved) or self.undecided
         return some or self.undecided
 
     def solved(self, name: str, others: Mapping[str, int]) -> SolvedSizes | None:

@@ -14,16 +14,16 @@ from smem_lsp.analysis.decision.loaded_values import inputs_of
 from smem_lsp.analysis.values.affine import Forms
 from smem_lsp.analysis.values.block_shape import most_threads
 from smem_lsp.analysis.values.ranges import Bounds
-from smem_lsp.analysis.values.terms import Term, Thread, parts_of
 from smem_lsp.ir.nodes import Access, Branch, Loop
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Term, Thread, parts_of
 
 if TYPE_CHECKING:
-    from smem_lsp.analysis.decision.followed import Followed
+    from smem_lsp.analysis.decision.kernel_model import KernelModel
 
 
-def steps_along(of: Followed, axis: str) -> dict[int, int]:
+def steps_along(of: KernelModel, axis: str) -> dict[int, int]:
     """By the point of an access that threads come to together which differ in ``axis`` alone: how many bytes one of
     them is behind the one before it, where that is a number and not 0."""
     return _Along(of, axis).steps()
@@ -31,7 +31,7 @@ def steps_along(of: Followed, axis: str) -> dict[int, int]:
 
 @dataclass(slots=True)
 class _Along:
-    of: Followed
+    of: KernelModel
     axis: str
     _alike: dict[Term, bool] = field(default_factory=dict)
 

@@ -14,17 +14,17 @@ from dataclasses import field
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from smem_lsp.analysis.decision.rereads import Earlier
-from smem_lsp.analysis.decision.ways import InTurn, NotTaken, Way
-from smem_lsp.analysis.values.terms import Const, LoopVar, Op, Opaque, Sym, Term, Thread, parts_of
+from smem_lsp.analysis.decision.load_numbering import Earlier
+from smem_lsp.analysis.decision.path_classes import InIteration, NotTaken, PathClass
 from smem_lsp.analysis.values.value_facts import Exit, Recurrence
 from smem_lsp.ir.nodes import Access, Loop, Seq, placed
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Const, LoopVar, Op, OpaqueTerm, Sym, Term, Thread, parts_of
 
 if TYPE_CHECKING:
     from smem_lsp.analysis.decision.conditions import Condition
-    from smem_lsp.analysis.decision.followed import Followed
+    from smem_lsp.analysis.decision.kernel_model import KernelModel
 
 Name = bytes
 _NO_LOOPS: frozenset[int] = frozenset()
@@ -37,10 +37,10 @@ def name_of(*parts: object) -> Name:
 
 
 @dataclass(slots=True)
-class Slices:
+class QueryFingerprints:
     """Names of what one kernel computes."""
 
-    of: Followed
+    of: KernelModel
     loops: Mapping[int, str] = field(default_factory=dict)  # what a loop (point) is called
     variables: list[str] = field(default_factory=list)
     exits: dict[Term, tuple[int, Exit]] = field(default_factory=dict)  # by what they leave
@@ -67,7 +67,7 @@ class Slices:
         for term in sorted(self._unknown(), key=lambda each: each.serial):
             self.number(term)
 
-    def number(self, term: Opaque) -> int:
+    def number(self, term: OpaqueTerm) -> int:
         """How many values that are unknown alike come before it."""
         found = self._numbers.get(term)
         if found is None:
@@ -76,9 +76,9 @@ class Slices:
             self._alike[kind] += 1
         return found
 
-    def _unknown(self) -> set[Opaque]:
+    def _unknown(self) -> set[OpaqueTerm]:
         every = parts_of(*self._roots(), inside=self.of.values.sources)
-        return {each for each in every if isinstance(each, Opaque)}
+        return {each for each in every if isinstance(each, OpaqueTerm)}
 
     def _roots(self) -> Iterator[Term]:
         values = self.of.values
@@ -127,7 +127,7 @@ def _variable(variables: Sequence[str], index: int) -> str:
 class Terms:
     """Names of terms, as they are seen from a loop that is crossed."""
 
-    slices: Slices
+    slices: QueryFingerprints
     crossed: int | None
     begins: int = -1
     names: dict[Term, Name] = field(default_factory=dict)
@@ -135,7 +135,7 @@ class Terms:
     _loops_of: dict[Term, frozenset[int]] = field(default_factory=dict)
     _atoms_of: dict[Term, frozenset[LoopVar]] = field(default_factory=dict)
     _moves: dict[LoopVar, Name] = field(default_factory=dict)
-    _turns: dict[int, Name] = field(default_factory=dict)
+    _iterations: dict[int, Name] = field(default_factory=dict)
     _positions: dict[tuple[int, frozenset[int]], Name] = field(default_factory=dict)
     _whole: dict[tuple[frozenset[int], frozenset[LoopVar]], Name] = field(default_factory=dict)
 
@@ -168,7 +168,7 @@ class Terms:
 
     def _note(self, term: Term, inside: tuple[Term, ...]) -> None:
         name = self.kind(term)
-        if isinstance(term, Opaque):
+        if isinstance(term, OpaqueTerm):
             name = name_of(name, self.slices.number(term))
         self.names[term] = name
         self.terms[name] = term if self.terms.get(name, term) is term else None
@@ -183,7 +183,7 @@ class Terms:
     def _inside(self, term: Term) -> tuple[Term, ...]:
         if isinstance(term, Op):
             return term.args
-        if isinstance(term, Opaque):
+        if isinstance(term, OpaqueTerm):
             values = self.slices.of.values
             address = None if term.access is None else values.address(term.access)
             left = self.slices.exits.get(term)
@@ -192,7 +192,7 @@ class Terms:
             return (*term.sources, *(address or ()), *ends, *passed)
         return ()
 
-    def _earlier(self, term: Opaque) -> Earlier:
+    def _earlier(self, term: OpaqueTerm) -> Earlier:
         """Loads (points) that get the same value: which of them two values have in common is what counts."""
         return () if term.access is None else self.slices.of.rereads.get(term.access, ())
 
@@ -221,7 +221,7 @@ class Terms:
                 before,
                 inside,
             )
-        assert isinstance(term, Opaque)
+        assert isinstance(term, OpaqueTerm)
         left = self.slices.exits.get(term)
         return name_of(
             "u",
@@ -256,19 +256,21 @@ class Terms:
         if moves is None or loop is None:
             return self.name(atom)
         made = [
-            each.serial <= loop.begins for each in parts_of(moves.next) if isinstance(each, Opaque | LoopVar)
+            each.serial <= loop.begins
+            for each in parts_of(moves.next)
+            if isinstance(each, OpaqueTerm | LoopVar)
         ]
         terms = [self.name(each) for each in (atom, moves.init, moves.next, moves.by)]
         return name_of(terms, moves.kind, moves.operator, made)
 
-    def turns(self, point: int) -> Name:
+    def iterations(self, point: int) -> Name:
         """When a loop ends, and where it stands."""
-        found = self._turns.get(point)
+        found = self._iterations.get(point)
         if found is None:
-            found = self._turns[point] = self._find_turns(point)
+            found = self._iterations[point] = self._find_iterations(point)
         return found
 
-    def _find_turns(self, point: int) -> Name:
+    def _find_iterations(self, point: int) -> Name:
         loop, called = self.slices.of.values.loops.get(point), self.slices.loops.get(point)
         position = self.slices.of.positions.get(point)
         around = None if position is None else [self.slices.loops.get(each) for each in position.loops]
@@ -309,7 +311,9 @@ class Terms:
                     atoms |= inner
                     waiting += (*new, *inner)
         moved = sorted(atoms, key=lambda each: each.serial)
-        return name_of([self.turns(point) for point in sorted(loops)], [self.moves(each) for each in moved])
+        return name_of(
+            [self.iterations(point) for point in sorted(loops)], [self.moves(each) for each in moved]
+        )
 
     def position(self, point: int, meant: frozenset[int]) -> Name:
         """What holds for a thread that comes to a node. ``meant``: branches (points), as in ``Asker``."""
@@ -340,7 +344,12 @@ class Terms:
         )
 
     def pair(
-        self, first: Access, second: Access, way: Way, meant: frozenset[int], more: Iterable[Term | None]
+        self,
+        first: Access,
+        second: Access,
+        way: PathClass,
+        meant: frozenset[int],
+        more: Iterable[Term | None],
     ) -> Name:
         """Of two accesses and the way between them, with what decides about them. ``more``: what they leave."""
         of = self.slices.of
@@ -370,7 +379,11 @@ class Terms:
             if condition is not None:
                 terms.append(condition)
             what = (
-                mark.arm if isinstance(mark, NotTaken) else mark.number if isinstance(mark, InTurn) else None
+                mark.arm
+                if isinstance(mark, NotTaken)
+                else mark.number
+                if isinstance(mark, InIteration)
+                else None
             )
             called = self.slices.loops.get(mark.point) if looping else None
             decided.append((type(mark).__name__, called, self.name(condition), what, mark.before))
@@ -383,7 +396,7 @@ class Terms:
             left,
             first is second,
             first.buffer == second.buffer,
-            (crossed, way.several, way.turns, way.flight, decided, jumps),
+            (crossed, way.several, way.iterations, way.flight, decided, jumps),
             self.whole(around.union(loops), atoms),
         )
 
@@ -395,7 +408,7 @@ class Terms:
         return self.terms.get(name)
 
 
-def _terms_of(of: Followed, access: Access) -> Iterator[Term | None]:
+def _terms_of(of: KernelModel, access: Access) -> Iterator[Term | None]:
     """What an access computes."""
     values, point, buffer = of.values, access.point, of.kernel.buffers[access.buffer]
     yield from values.indices.get(point, ())
@@ -407,7 +420,7 @@ def _terms_of(of: Followed, access: Access) -> Iterator[Term | None]:
     yield from (term for term, _ in values.subscripts.get(point, ()))
 
 
-def _fields(of: Followed, access: Access) -> tuple[object, ...]:
+def _fields(of: KernelModel, access: Access) -> tuple[object, ...]:
     """What else is known of it, and of its buffer."""
     buffer, tile, values = of.kernel.buffers[access.buffer], access.tile, of.values
     return (

@@ -1,7 +1,7 @@
 """Expressions over threads, symbols and loop variables, with one object for each expression.
 
-Terms of one kernel live in one ``Table``: equal terms are the same object, so equality is identity, and they live as
-long as the table. Integers are unbounded here: sums, products and masks of them are those of C but for a multiple of
+Terms of one kernel live in one ``TermTable``: equal terms are the same object, so equality is identity, and they live
+as long as the table. Integers are unbounded here: sums, products and masks of them are those of C but for a multiple of
 2**32, and an operator for which that matters says as what type it reads its operands. Every term carries its uniformity
 as far as the term alone decides it: ``level`` is certain, and ``carried`` holds the loop variables and loads whose own
 levels are computed later.
@@ -14,13 +14,13 @@ from dataclasses import field
 from enum import IntEnum
 from typing import Final
 
-from smem_lsp.analysis.values.bit_functions import BIT_FUNCTIONS, REVERSED
-from smem_lsp.ir.extents import FREE, THREAD, WIDE, Extent, bits_of, leaves, of_operation, of_symbol
-from smem_lsp.ir.values import Reading, computed, operator_of
 from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import ABSORBING, NEUTRAL, OPERATORS, TRUTHS, UNARY
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
+from smem_lsp.terms.bit_functions import BIT_FUNCTIONS, REVERSED
+from smem_lsp.terms.extents import FREE, THREAD, WIDE, Extent, bits_of, leaves, of_operation, of_symbol
+from smem_lsp.terms.operators import OperandType, computed, operator_of
 
 
 class Level(IntEnum):
@@ -87,11 +87,11 @@ class Op(Term):
 
     operator: str = ""
     args: tuple[Term, ...] = ()
-    reading: Reading = Reading.UNKNOWN
+    reading: OperandType = OperandType.UNKNOWN
 
 
 @dataclass(slots=True, eq=False)
-class Opaque(Term):
+class OpaqueTerm(Term):
     """An unknown value. ``origin``: "load", "call", "lost" (too hard), "exit" (of a loop), "unset".
 
     ``sources``: the terms it depends on; it is as uniform as the least uniform of them, unless ``level`` says less.
@@ -110,7 +110,7 @@ class Opaque(Term):
     call: str = ""
 
 
-Carrier = LoopVar | Opaque
+Carrier = LoopVar | OpaqueTerm
 
 _WORD = 0xFFFFFFFF  # what an unsigned number of 32 bits is at most
 _FALLING = ("-", "neg", "~")
@@ -127,7 +127,7 @@ _MEETS = {"ballot", "any", "all"}  # votes: one answer for the warp
 _WARPS = {
     "/": WARP_SIZE,
     ">>": WARP_SIZE.bit_length() - 1,
-}  # operand that turns a thread number into a warp's
+}  # operand that iterations a thread number into a warp's
 _FULL_MASK = (_WORD, -1, 0xFFFFFFFFFFFFFFFF)
 
 
@@ -136,7 +136,7 @@ _Leaf = int | str | tuple[str, str] | tuple[str, int] | tuple[int, int]
 
 
 @dataclass(slots=True)
-class Table:
+class TermTable:
     """All terms of one kernel. ``rows``: a warp is 32 threads of one row, so ``threadIdx.x / 32`` is its number;
     ``warp_sizes``: how many lanes a warp may have; ``lanes_in_x``: ``threadIdx.x % 32`` is the lane; ``unwrapped``:
     sums and products that a type holds only where parameters are small enough."""
@@ -145,7 +145,7 @@ class Table:
     warp_sizes: tuple[int, ...] = (WARP_SIZE,)
     lanes_in_x: bool = False
     _ops: dict[tuple[str, tuple[Term, ...]], Term] = field(default_factory=dict)
-    _read: dict[tuple[str, tuple[Term, ...], Reading], Term] = field(default_factory=dict)
+    _read: dict[tuple[str, tuple[Term, ...], OperandType], Term] = field(default_factory=dict)
     _falling: dict[Term, bool] = field(default_factory=dict)
     _extents: dict[Term, Extent] = field(default_factory=dict)
     _widths: dict[Term, Extent] = field(default_factory=dict)
@@ -249,7 +249,7 @@ class Table:
             return found
         serial = self._next()
         own = serial if key is None else key
-        made = Opaque(
+        made = OpaqueTerm(
             serial,
             max(level, Level.BLOCK),
             known=False,
@@ -271,9 +271,9 @@ class Table:
             self._leaves["opaque", key] = made
         return made
 
-    def op(self, operator: str, *args: Term, reading: Reading = Reading.UNKNOWN) -> Term:
+    def op(self, operator: str, *args: Term, reading: OperandType = OperandType.UNKNOWN) -> Term:
         """``operator`` applied to ``args``, folded where that is certain for the type that ``reading`` says."""
-        if reading is not Reading.UNKNOWN:
+        if reading is not OperandType.UNKNOWN:
             read = args[:1] if operator == ">>" else args
             args = (*(self.fitted(each, reading) for each in read), *args[len(read) :])
             if reading.mask is not None:
@@ -306,7 +306,7 @@ class Table:
             found = known[term] = of_operation(term.operator, args)
         return found
 
-    def fitted(self, term: Term, reading: Reading) -> Term:
+    def fitted(self, term: Term, reading: OperandType) -> Term:
         """A number as an operator reads it that leaves the type which it has there: its low bits."""
         if not leaves(self.extent(term), reading):
             return term
@@ -317,14 +317,14 @@ class Table:
         half = self.const(1 << bits - 1)
         return self.op("-", self.op("&", self.op("+", term, half), mask), half)
 
-    def _note_unwrapped(self, args: tuple[Term, ...], reading: Reading) -> None:
+    def _note_unwrapped(self, args: tuple[Term, ...], reading: OperandType) -> None:
         """An operator reads unsigned numbers that would wrap if a parameter were large: they are taken not to."""
         for each in args:
             if isinstance(each, Op) and each not in self.unwrapped:
                 if leaves(self._extent(each, WIDE, self._widths), reading):
                     self.unwrapped[each] = None
 
-    def _op_reading(self, operator: str, args: tuple[Term, ...], reading: Reading) -> Term:
+    def _op_reading(self, operator: str, args: tuple[Term, ...], reading: OperandType) -> Term:
         key = operator, args, reading
         found = self._read.get(key)
         if found is None:
@@ -340,7 +340,7 @@ class Table:
     def may_fall(self, term: Term) -> bool:
         """May operations bring it below 0, or there as a signed number, where no symbol is negative?"""
         if not isinstance(term, Op):
-            if isinstance(term, Opaque):
+            if isinstance(term, OpaqueTerm):
                 return term.origin == "exit"
             return isinstance(term, LoopVar) or (isinstance(term, Const) and term.n < 0)
         if term.operator == REVERSED:
@@ -404,7 +404,9 @@ class Table:
             level = Level.WARP
         return Op(self._next(), level, depth + 1, known, natural, carried, operator, args)
 
-    def _fold(self, operator: str, args: tuple[Term, ...], reading: Reading = Reading.UNKNOWN) -> Term | None:
+    def _fold(
+        self, operator: str, args: tuple[Term, ...], reading: OperandType = OperandType.UNKNOWN
+    ) -> Term | None:
         """What an operation is without computing it; None: nothing simpler than itself."""
         if len(args) == 2:
             return self._fold_two(operator, *args, reading)
@@ -416,7 +418,7 @@ class Table:
             return _held_by_all(args)
         return None
 
-    def _fold_two(self, operator: str, a: Term, b: Term, reading: Reading) -> Term | None:
+    def _fold_two(self, operator: str, a: Term, b: Term, reading: OperandType) -> Term | None:
         if isinstance(b, Const):
             if isinstance(a, Const):
                 return self._fold_constants(operator, a.n, b.n, reading)
@@ -476,11 +478,11 @@ class Table:
             return None
         for quotient, by in (term.args, term.args[::-1]):
             if isinstance(quotient, Op) and quotient.operator == "/" and quotient.args[1] is by:
-                signed = quotient.reading in (Reading.INT, Reading.LONG)
+                signed = quotient.reading in (OperandType.INT, OperandType.LONG)
                 return quotient if signed or not self.may_fall(quotient.args[0]) else None
         return None
 
-    def _fold_constants(self, operator: str, a: int, b: int, reading: Reading) -> Term | None:
+    def _fold_constants(self, operator: str, a: int, b: int, reading: OperandType) -> Term | None:
         folded = computed(operator_of(operator), a, b, reading) if operator in OPERATORS else None
         return None if folded is None else self.const(folded)
 
@@ -497,7 +499,7 @@ class Table:
         if operator == "||" and n:
             return self.const(1)
         if operator == "&" and n == _WORD and self._keeps(a):
-            self._note_unwrapped((a,), Reading.UNSIGNED)
+            self._note_unwrapped((a,), OperandType.UNSIGNED)
             return a
         if (
             operator in ("+", "-")
@@ -573,13 +575,13 @@ def whole(term: Term) -> bool:
     """Is it surely an integer? A parameter may be a float, and a NaN is not even equal to itself."""
     if isinstance(term, Sym):
         return term.name.startswith(_BUILTIN)
-    return all(whole(arg) for arg in term.args) if isinstance(term, Op) else not isinstance(term, Opaque)
+    return all(whole(arg) for arg in term.args) if isinstance(term, Op) else not isinstance(term, OpaqueTerm)
 
 
 def is_free(term: Term) -> bool:
     """Does the value depend on more than constants, the block's shape and the thread?"""
     return any(
-        isinstance(each, Opaque) or (isinstance(each, Sym) and not each.name.startswith("blockDim."))
+        isinstance(each, OpaqueTerm) or (isinstance(each, Sym) and not each.name.startswith("blockDim."))
         for each in parts_of(term)
     )
 

@@ -1,7 +1,7 @@
-"""What is true of a thread that has gone through a turn of a loop: it took none of the jumps that leave the loop.
+"""What is true of a thread that has gone through an iteration of a loop: it took none of the jumps that leave the loop.
 
-Two accesses that meet over the back edge of a loop, or one of which stands behind it, are those of one thread in a turn
-and of another one that has that turn behind it.
+Two accesses that meet over the back edge of a loop, or one of which stands behind it, are those of one thread in an
+iteration and of another one that has that iteration behind it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Leaving = tuple[Condition, ...]
 
 @record
 class Exits:
-    """``outside``: of the conditions of the jumps, how many hold in front of the first turn already; ``leaving``: for
-    each jump in a turn; ``breaks``: does one of all its jumps lead right behind the loop? ``reached``: it is known who
-    comes to the loop."""
+    """``outside``: of the conditions of the jumps, how many hold in front of the first iteration already; ``leaving``:
+    for each jump in an iteration; ``breaks``: does one of all its jumps lead right behind the loop? ``reached``: it is
+    known who comes to the loop."""
 
     outside: int
     leaving: tuple[Leaving, ...]
@@ -34,7 +34,7 @@ class Exits:
 
 def loop_exits(body: Seq, values: ValueFacts, positions: Mapping[int, Position]) -> Mapping[int, Exits]:
     """By loop (point). A jump that stands in an inner loop, or under a condition that is not known, is left out."""
-    found = _Finder(values, positions)
+    found = _ExitFinder(values, positions)
     found.seq(body, _Inside())
     return {
         point: Exits(
@@ -58,7 +58,7 @@ class _Inside:
     once: bool = False
 
 
-class _Finder(Descent[_Inside]):
+class _ExitFinder(Descent[_Inside]):
     def __init__(self, values: ValueFacts, positions: Mapping[int, Position]) -> None:
         self.values = values
         self.positions = positions
@@ -66,13 +66,13 @@ class _Finder(Descent[_Inside]):
         self.leaving: defaultdict[int, list[Leaving]] = defaultdict(list)
         self.breaks: set[int] = set()
         self.reached: set[int] = set()
-        self.unclear: set[int] = set()  # loops of which a turn may end where no condition says so
+        self.unclear: set[int] = set()  # loops of which an iteration may end where no condition says so
 
     def arm(self, node: Branch, here: _Inside, truth: bool) -> _Inside:
         asked = node.point in self.values.conditions
         return replace(here, known=here.known and asked, reached=here.reached and asked)
 
-    def turns(self, node: Loop, here: _Inside) -> Iterable[_Inside]:
+    def iterations(self, node: Loop, here: _Inside) -> Iterable[_Inside]:
         facts = self.values.loops.get(node.point)
         if facts is not None and facts.once:
             return (replace(here, once=True),)
@@ -106,8 +106,8 @@ def passed_loops(
     common: int,
     crossed: int | None,
 ) -> tuple[int, ...]:
-    """Of the loops ``around`` a first access those whose turns a second thread has behind it: the one that is crossed,
-    and inner ones that all threads run alike. ``common``: how many of them both accesses stand in."""
+    """Of the loops ``around`` a first access those whose iterations a second thread has behind it: the one that is
+    crossed, and inner ones that all threads run alike. ``common``: how many of them both accesses stand in."""
     start = common if crossed is None else around.index(crossed) if crossed in around else len(around)
     found = list[int]()
     for loop in around[start:]:
@@ -120,7 +120,7 @@ def passed_loops(
 
 
 def not_taken(exits: Mapping[int, Exits], passed: tuple[int, ...], crossed: int | None) -> Iterator[Leaving]:
-    """What does not hold, all of it, for a thread that has passed turns of these loops."""
+    """What does not hold, all of it, for a thread that has passed iterations of these loops."""
     known = exits[crossed].outside if crossed in exits and crossed is not None else 0
     for loop in passed:
         if loop in exits:

@@ -12,10 +12,10 @@ from dataclasses import field
 
 from smem_lsp.analysis.threads.uniformity import Levels
 from smem_lsp.analysis.values.extents import Extent
-from smem_lsp.analysis.values.terms import Const, Term
 from smem_lsp.ir.nodes import Access, AccessKind, Branch, Kernel, Loop, Seq, storages_of, walk
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
+from smem_lsp.terms.language import Const, Term
 
 _Place = tuple[int, Term, int]  # buffer, first byte, bytes
 Arm = tuple[int, bool]  # of a branch (point): where its condition holds, or else
@@ -81,7 +81,7 @@ class _Loads:
             self.last.clear()
 
     def loop(self, node: Loop) -> None:
-        """What is written in a turn is there in the next one; what a turn loads is of that turn."""
+        """What is written in an iteration is there in the next one; what an iteration loads is of that iteration."""
         if node.trips == 1:
             self.follow(node.body)
             return
