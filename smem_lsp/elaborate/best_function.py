@@ -124,6 +124,9 @@ def _is_better(top: Scope, one: Function, other: Function, call: Call) -> bool:
         order(given, *pair)
         for given, *pair in zip(call.arguments, asked(top, one, call), asked(top, other, call))
     ]
+    count = len(call.given)
+    if by_ellipsis(other, count) and not by_ellipsis(one, count):
+        orders.append(-1)  # nothing is worse than an ellipsis ([over.ics.rank]/2.1)
     if any(order is None or order > 0 for order in orders):
         return False
     if any(orders):

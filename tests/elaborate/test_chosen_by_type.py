@@ -46,6 +46,7 @@ def _verdict(functions: str, call: str) -> str:
         ("", "void f(unsigned x)", "void f(Flags x)", "f(fill | meet);"),
         (_OR, "void f(int x)", "void f(Flags x)", "f(one | two);"),
         ("", "void f(Block x)", "void f(Any x)", "f(Tile());"),
+        ("struct Made { __device__ Made(int n) {} };\n", "void f(Made x)", "void f(...)", "f(1);"),
         ("", "void f(Block x)", "void f(Warp x)", "f(Tile());"),
         ("", "void f(const Block& x)", "void f(const Any& x)", "f(Tile());"),
     ],
