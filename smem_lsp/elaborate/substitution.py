@@ -21,7 +21,6 @@ from smem_lsp.semantics.declarations import (
     Range,
     Source,
     TemplateParameter,
-    parse_tokens,
 )
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import (
@@ -127,11 +126,11 @@ def _spelled(function: Function, explicit: int, count: int) -> Iterator[_Part | 
         yield None
     named = names_of_parameters(function, count)
     for number, each in enumerate(parameters):
-        if each.kind == "value" and _may_fail(each.source, each.type):
-            yield each.source, each.type, _Use.TYPE
-        unused = each.default is None or number < explicit or each.name in named
-        if not unused and each.default is not None and _may_fail(each.source, each.default):
-            yield each.source, each.default, _used(each)
+        if each.kind == "value" and _may_fail(*each.type_tokens):
+            yield *each.type_tokens, _Use.TYPE
+        default = None if number < explicit or each.name in named else each.default_tokens
+        if default is not None and _may_fail(*default):
+            yield *default, _used(each)
     lo, hi = head
     while lo < hi and source.kinds[lo] in ("STORAGE", "QUALIFIER"):
         lo += 1
@@ -159,13 +158,9 @@ def _may_fail(source: Source, where: Range) -> bool:
 
 def _means(source: Source, where: Range, use: _Use, scope: Scope, depth: int = 0) -> bool | None:
     """Do all names in these tokens mean something in a scope?"""
-    lo, hi = where
-    kinds, texts = list(source.kinds[lo:hi]), list(source.texts[lo:hi])
-    if source.texts[hi : hi + 1] == [">>"] and texts.count("<") > texts.count(">"):
-        kinds, texts = [*kinds, "GT"], [*texts, ">"]  # one token closes this list and the one around it
     value = use is _Use.VALUE
     for rule in ("expression", "parameters") if value else ("parameters", "expression"):
-        parsed = parse_tokens(rule, kinds, texts, source.symbols)
+        parsed = source.parse(rule, *where)
         if parsed is not None:
             names = list(_names(parsed, False if value else None))
             answer = _all(_named(each, typed, scope, depth) for each, typed in names)
@@ -270,10 +265,11 @@ def _instance(template: object, given: Sequence[tree.Expr], scope: Scope, depth:
         if arguments is None:
             return None
         bound = home.bind({each.name: argument for each, argument in zip(parameters, arguments) if each.name})
+        left = ((each.default_tokens, _used(each)) for each in parameters[len(given) :])
         answers += [
-            _means(each.source, each.default, _used(each), bound, depth + 1)
-            for each in parameters[len(given) :]
-            if each.default is not None and _may_fail(each.source, each.default)
+            _means(*default, use, bound, depth + 1)
+            for default, use in left
+            if default is not None and _may_fail(*default)
         ]
         if isinstance(decl, AliasDecl) and _may_fail(decl.source, decl.type):
             answers.append(_means(decl.source, decl.type, _Use.TYPE, bound, depth + 1))

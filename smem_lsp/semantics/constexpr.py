@@ -58,20 +58,21 @@ def _keeps(decl: FunctionDecl) -> bool:
 def _definitions(functions: Functions) -> list[tuple[FunctionDecl, Scope]]:
     """The overloads, without prototypes that have a definition with as many parameters."""
     whole = [(d, s) for d, s in functions.overloads if d.body is not None]
-    counts = {len(_parameters(d) or ()) for d, _ in whole}
+    counts = {len(parameters_of(d) or ()) for d, _ in whole}
     open_ones = [
-        (d, s) for d, s in functions.overloads if d.body is None and len(_parameters(d) or ()) not in counts
+        (d, s) for d, s in functions.overloads if d.body is None and len(parameters_of(d) or ()) not in counts
     ]
     return whole + open_ones
 
 
-def _parameters(decl: FunctionDecl) -> list[tree.Declaration] | None:
+def parameters_of(decl: FunctionDecl) -> list[tree.Declaration] | None:
+    """The parameters of a function; None: not understood."""
     parsed = decl.source.parse("parameters", *decl.list)
     return parsed if isinstance(parsed, list) else None
 
 
 def _takes(decl: FunctionDecl, count: int) -> bool | None:
-    parameters = _parameters(decl)
+    parameters = parameters_of(decl)
     if parameters is None:
         return None
     needed = sum(1 for p in parameters if not p.declarators or p.declarators[0].initializer is None)
@@ -86,7 +87,7 @@ def _run(
     explicit: tuple[Argument, ...] | None,
     given: Sequence[TypedConstant],
 ) -> TypedConstant:
-    parameters = _parameters(decl)
+    parameters = parameters_of(decl)
     if parameters is None or _takes(decl, len(given)) is not True:
         return UNKNOWN
     state = scope.state

@@ -39,10 +39,13 @@ class Source:
         return self.partner[i] + 1 if i < len(self.partner) and self.partner[i] > i else i + 1
 
 
+TokenRange = tuple[Source, Range]
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class TemplateParameter:
     """A template parameter. ``kind``: "type", "value" or "template"; ranges of its type and default; ``closers``: how
-    many of the ``>`` of its default stand in the token that closes the header, as in ``class A = B<int>>``."""
+    many ``>`` of what it ends with stand in the token that closes the header, as in ``class A = B<int>>``."""
 
     kind: str
     name: str
@@ -53,14 +56,21 @@ class TemplateParameter:
     closers: int = 0
 
     @property
-    def default_tokens(self) -> tuple[Source, int, int] | None:
+    def type_tokens(self) -> TokenRange:
+        """The tokens of its type, and their range."""
+        return self._whole(self.type, closers=0 if self.default is not None or self.name else self.closers)
+
+    @property
+    def default_tokens(self) -> TokenRange | None:
         """The tokens of its default, and their range."""
-        if self.default is None or not self.closers:
-            return None if self.default is None else (self.source, *self.default)
-        lo, hi = self.default
-        kinds = [*self.source.kinds[lo:hi], *["GT"] * self.closers]
-        texts = [*self.source.texts[lo:hi], *[">"] * self.closers]
-        return Source(kinds, texts, match_brackets(kinds), self.source.symbols), 0, len(kinds)
+        return None if self.default is None else self._whole(self.default, closers=self.closers)
+
+    def _whole(self, where: Range, *, closers: int) -> TokenRange:
+        if not closers:
+            return self.source, where
+        kinds = [*self.source.kinds[slice(*where)], *["GT"] * closers]
+        texts = [*self.source.texts[slice(*where)], *[">"] * closers]
+        return Source(kinds, texts, match_brackets(kinds), self.source.symbols), (0, len(kinds))
 
 
 def _start(parameters: tuple[TemplateParameter, ...] | None, otherwise: int) -> int:
@@ -360,7 +370,7 @@ def parameters_of(source: Source, lo: int, hi: int) -> Iterator[TemplateParamete
     """The parameters of a template head."""
     found = list(_parameters_of(source, lo, hi))
     closers = len(source.texts[hi]) - 1 if hi < len(source.texts) and set(source.texts[hi]) == {">"} else 0
-    if found and found[-1].default is not None:
+    if found:
         found[-1] = replace(found[-1], closers=closers)
     return iter(found)
 

@@ -215,8 +215,7 @@ def _called(operator: str, operands: Sequence[TypedConstant], scope: Scope) -> T
 
 def _changes(decl: FunctionDecl) -> bool:
     """Has a function a parameter that an enumerator, which is no variable, may not be bound to?"""
-    parsed = decl.source.parse("parameters", *decl.list)
-    parameters = parsed if isinstance(parsed, list) else []
+    parameters = constexpr.parameters_of(decl) or []
     return any(
         "&" in declarator.pointers and "const" not in parameter.words
         for parameter in parameters
@@ -226,8 +225,7 @@ def _changes(decl: FunctionDecl) -> bool:
 
 def _takes(decl: FunctionDecl, where: Scope, kinds: Sequence[Type | None]) -> bool:
     """Is one of the operands an enumeration that the parameter in its place is of?"""
-    parsed = decl.source.parse("parameters", *decl.list)
-    parameters = parsed if isinstance(parsed, list) else []
+    parameters = constexpr.parameters_of(decl) or []
     for kind, parameter in zip(kinds, parameters):
         if isinstance(kind, Enum) and isinstance(parameter, tree.Declaration) and parameter.declarators:
             own = plain_type(type_of.variable_type(parameter, parameter.declarators[0], where))

@@ -46,7 +46,7 @@ def fit(
 def _default(parameter: TemplateParameter, scope: Scope) -> Argument:
     tokens = parameter.default_tokens
     assert tokens is not None
-    source, lo, hi = tokens
+    source, (lo, hi) = tokens
     if parameter.kind == "type":
         return type_of.spelled_type(source, lo, hi, scope)
     if parameter.kind == "value":

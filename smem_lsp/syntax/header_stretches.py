@@ -1,8 +1,8 @@
 """What stands between two includes of a header, cached across files.
 
-The effect of a whole header (``headers.Effect``) holds no more once one of the headers that it reads has been read
-before, and in the files of one project each comes to it from another side. What stands between its includes depends on
-nothing but the macros that its words name and the conditionals that are open there.
+The effect of a whole header (``headers.HeaderEffect``) holds no more once one of the headers that it reads has been
+read before, and in the files of one project each comes to it from another side. What stands between its includes
+depends on nothing but the macros that its words name and the conditionals that are open there.
 """
 
 from __future__ import annotations

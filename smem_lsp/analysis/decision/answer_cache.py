@@ -24,7 +24,7 @@ Question = tuple[bytes, bool, int]
 @dataclass(slots=True)
 class QueryEffects:
     """What asking has done. ``effort``: that each time costs; ``questions``: what each costs the first time;
-    ``not_negative``, ``hard``: as in ``Asker``."""
+    ``not_negative``, ``hard``: as in ``RaceQueries``."""
 
     effort: int = 0
     questions: dict[Question, int] = field(default_factory=dict)

@@ -40,8 +40,8 @@ class Divided:
 
 @dataclass(slots=True)
 class ByNumber(HiddenValues):
-    """Operations of which one operand is a number, or as good as one. ``not_negative``: parameters, as in ``Asker``;
-    ``hints``: what follows from the rest, and is hard to see."""
+    """Operations of which one operand is a number, or as good as one. ``not_negative``: parameters, as in
+    ``RaceQueries``; ``hints``: what follows from the rest, and is hard to see."""
 
     not_negative: set[str] = field(default_factory=set)
     hints: list[Formula] = field(default_factory=list)

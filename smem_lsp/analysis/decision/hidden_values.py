@@ -45,8 +45,8 @@ _MOST_TIED = 8  # loads through one pointer to which each other one is held
 @record
 class Memory:
     """What is known of a kernel's memory. ``updates``: accesses (points) whose results other threads have a hand in;
-    ``rereads``, ``undisturbed``, ``kept``: as in ``Followed``; ``octets``: parameters that are pointers to unsigned
-    numbers of 8 bits; ``of_one_address``: as in ``Asker``."""
+    ``rereads``, ``undisturbed``, ``kept``: as in ``KernelModel``; ``octets``: parameters that are pointers to unsigned
+    numbers of 8 bits; ``of_one_address``: as in ``RaceQueries``."""
 
     updates: frozenset[int] = frozenset()
     counters: Counters = field(default_factory=Counters)

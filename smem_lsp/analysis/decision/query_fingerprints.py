@@ -316,7 +316,7 @@ class Terms:
         )
 
     def position(self, point: int, meant: frozenset[int]) -> Name:
-        """What holds for a thread that comes to a node. ``meant``: branches (points), as in ``Asker``."""
+        """What holds for a thread that comes to a node. ``meant``: branches (points), as in ``RaceQueries``."""
         key = point, meant
         found = self._positions.get(key)
         if found is None:

@@ -14,9 +14,8 @@ from smem_lsp.analysis.values.value_facts import LoopFacts
 from smem_lsp.source import checkpoint
 from smem_lsp.terms.language import Const, LoopVar, Op, OpaqueTerm, Term, TermTable, parts_of
 from smem_lsp.terms.operators import OperandType
-from smem_lsp.terms.polynomial import added, of_operation, scaled
-
-_DEEPEST = 12  # operations inside each other
+from smem_lsp.terms.polynomial import added, scaled
+from smem_lsp.terms.sums_of_products import polynomial_of
 
 _Product = tuple[Term, ...]  # in the order of their creation; empty: 1
 _Polynomial = Mapping[_Product, int]
@@ -39,7 +38,7 @@ def in_order(table: TermTable, loop: LoopFacts) -> LoopFacts:
 
 def _rises(head: Op, loop: LoopFacts) -> bool | None:
     """Is the left side below the right one until they are equal, or above it? None: not known."""
-    left, right = (_polynomial(each, _DEEPEST) for each in head.args)
+    left, right = (_polynomial(each) for each in head.args)
     found = None if left is None or right is None else _moving(added(left, right, -1), loop)
     if found is None:
         return None
@@ -62,7 +61,7 @@ def _moving(difference: _Polynomial, loop: LoopFacts) -> tuple[_Polynomial, int]
         if not times:
             continue
         by = moves.by.n if isinstance(moves.by, Const) else None
-        init = _polynomial(moves.init, _DEEPEST)
+        init = _polynomial(moves.init)
         if moves.kind != "affine" or by is None or init is None:
             return None
         step += times * by
@@ -84,21 +83,9 @@ def _compared(table: TermTable, condition: Term, operator: str) -> Term | None:
     return table.op(operator, *condition.args, reading=OperandType.LONG)
 
 
-def _polynomial(term: Term, depth: int) -> _Polynomial | None:
-    """None: too deep, or too long."""
+def _polynomial(term: Term) -> _Polynomial | None:
     checkpoint()
-    if isinstance(term, Const):
-        return {(): term.n} if term.n else {}
-    if not isinstance(term, Op) or term.operator not in ("+", "-", "*", "<<", "neg"):
-        return {(term,): 1}
-    if not depth:
-        return None
-    args = [_polynomial(each, depth - 1) for each in term.args]
-    known = [each for each in args if each is not None]
-    if len(known) < len(args):
-        return None
-    found = of_operation(term.operator, known, (), _joined)
-    return {(term,): 1} if found is None and term.operator == "<<" else found
+    return polynomial_of(term, lambda atom: {(atom,): 1}, _joined)
 
 
 def _joined(one: _Product, other: _Product) -> _Product:

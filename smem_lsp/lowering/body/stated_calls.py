@@ -8,9 +8,8 @@ what it does to memory is done on both sides of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from smem_lsp.ir.nodes import Access, AccessKind, Barrier, BarrierKind
+from smem_lsp.ir.nodes import AccessKind, Barrier, BarrierKind
 from smem_lsp.ir.values import Const, Op, Value
 from smem_lsp.lowering.body import expressions, stored_targets
 from smem_lsp.lowering.state import effects
@@ -123,14 +122,7 @@ def _touch(
             place = place.reached(_bytes(expr, effect, stated, place, scope)).part()
         ctx.access(place, kind, argument.lo, argument.hi, plain=kind is AccessKind.UPDATE)
         if effect.count:  # which of them a thread touches is not said: they may be shared out
-            _mark_as_guess(ctx, first)
-
-
-def _mark_as_guess(ctx: Context, first: int) -> None:
-    for number in range(first, len(ctx.out.items)):
-        item = ctx.out.items[number]
-        if isinstance(item, Access):
-            ctx.out.items[number] = replace(item, guess=True)
+            ctx.out.only_guess(first)
 
 
 def _bytes(

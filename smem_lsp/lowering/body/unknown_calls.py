@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from smem_lsp.elaborate.parameters import function_parameters
 from smem_lsp.ir.causes import Cause, CauseKind
-from smem_lsp.ir.nodes import Access, AccessKind
+from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Value
 from smem_lsp.lowering.body import assignments, expressions, objects, stored_targets
 from smem_lsp.lowering.callees import capture, overloads
@@ -243,7 +243,7 @@ def _pass_place(
     first = len(ctx.out.items)
     ctx.access(loaded, AccessKind.UPDATE, argument.lo, argument.hi)
     if how is _UNSEEN:
-        _may_only_read(ctx, first)
+        ctx.out.only_guess(first)  # it may only read
     line = ctx.at.line(argument.lo)
     ctx.buffers.pin(loaded.bases, CauseKind.PASSED, line, name, within=loaded.within)
     for buffer in sorted(loaded.bases):
@@ -323,18 +323,10 @@ def _lend_element(ctx: Context, place: Ref, argument: tree.Expr, name: str) -> N
     template can know what it does beyond that: it is taken to touch nothing else, and to keep no address."""
     first = len(ctx.out.items)
     ctx.access(place, AccessKind.UPDATE, argument.lo, argument.hi, plain=True)
-    _may_only_read(ctx, first)
+    ctx.out.only_guess(first)  # it may only read
     line = ctx.at.line(argument.lo)
     ctx.buffers.pin(place.bases, CauseKind.PASSED, line, name, seen=True, within=place.within)
     ctx.limits.note(CauseKind.TOUCHES_ONLY, None, name)
-
-
-def _may_only_read(ctx: Context, first: int) -> None:
-    """Of the accesses from the item ``first`` on it is not known that they write."""
-    for number in range(first, len(ctx.out.items)):
-        item = ctx.out.items[number]
-        if isinstance(item, Access):
-            ctx.out.items[number] = replace(item, guess=True)
 
 
 def _is_constant(argument: tree.Expr, scope: LocalScope) -> bool:

@@ -8,9 +8,8 @@ other order it may, by what other threads learn from it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from smem_lsp.ir.nodes import Access, AccessKind, Atomic
+from smem_lsp.ir.nodes import AccessKind, Atomic
 from smem_lsp.ir.values import Op, Value, operation
 from smem_lsp.lowering.library.values import made_by
 from smem_lsp.lowering.state import effects
@@ -130,21 +129,13 @@ def _apply(
             first = len(ctx.out.items)
             ctx.access(place, AccessKind.UPDATE, lo, hi, atomic=done, method=True)
             if callee.name == "load":
-                _only_reads(ctx, first)
+                ctx.out.only_guess(first)  # no write: beside plain reads it is none that may race
         else:
             elements = isinstance(place, Op) and place.operator in (Operator.LOAD, Operator.ELEMENT)
             ctx.outside.signal(place.args[0] if elements and isinstance(place, Op) else place)
     if not _is_relaxed(ctx, expr.arguments[values:]):
         ctx.may_synchronise()
     return before
-
-
-def _only_reads(ctx: Context, first: int) -> None:
-    """A load is no write: beside plain reads it is none that may race, and beside atomic ones it is atomic."""
-    for number in range(first, len(ctx.out.items)):
-        item = ctx.out.items[number]
-        if isinstance(item, Access):
-            ctx.out.items[number] = replace(item, guess=True)
 
 
 def _added(name: str, place: Ref, given: Sequence[Value]) -> Value | None:

@@ -203,7 +203,7 @@ class Lowering(Protocol):
 class Surroundings:
     """What a kernel is lowered with. ``constants``: of its function; ``helpers``: the functions of the unit by name;
     ``conditional``: ``#if`` to ``#endif`` inside it; ``stated``: expressions that the author states to be the same for
-    all threads of a block, as in ``Stated.uniform``; ``dialect``: what the source is written in; ``agreed``: the
+    all threads of a block, as in ``Annotations.uniform``; ``dialect``: what the source is written in; ``agreed``: the
     parameters that are the same for all threads; None: all of them, as in a kernel."""
 
     unit: TranslationUnit

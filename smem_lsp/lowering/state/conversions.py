@@ -1,7 +1,7 @@
 """What conversions between numbers make of values: the one place where those are applied that C++ leaves implicit.
 
 A value of an unsigned type is C's but for a multiple of 2**bits until something reads it, one of a signed type is C's
-(``ir.values.Reading``); one of a type of less than 32 bits is always C's.
+(``terms.operators.OperandType``); one of a type of less than 32 bits is always C's.
 """
 
 from __future__ import annotations

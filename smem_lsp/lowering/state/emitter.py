@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from smem_lsp.ir.nodes import (
+    Access,
     AccessKind,
     Assignment,
     Barrier,
@@ -62,6 +63,13 @@ class Emitter:
 
     def emit(self, node: Node) -> None:
         self.items.append(node)
+
+    def only_guess(self, first: int) -> None:
+        """Of the accesses among the items from ``first`` on it is not known that they happen as they are written."""
+        for number in range(first, len(self.items)):
+            item = self.items[number]
+            if isinstance(item, Access):
+                self.items[number] = replace(item, guess=True)
 
     def collect(self) -> _Collecting:
         """Nodes emitted inside go to the list that is handed out."""
