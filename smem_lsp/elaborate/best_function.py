@@ -80,11 +80,7 @@ def _compete(site: Site, found: Sequence[Function]) -> bool:
 def _fits_exactly(top: Scope, function: Function, call: Call) -> bool:
     return all(
         taken.parameter is None
-        or (
-            taken.given.type is not None
-            and decayed(taken.given.type) == taken.wanted
-            and not (taken.parameter.pointer and "const" in taken.parameter.words)
-        )
+        or (taken.given.type is not None and decayed(taken.given.type) == taken.wanted)
         for taken in call.taken_by(top, function)
     )
 

@@ -165,7 +165,7 @@ def is_built_in(site: Site, callee: tree.Name, arguments: Arguments) -> bool:
         packs = parameters is None or any(parameter.pack for parameter in parameters)
         if not (packs or takes(function, len(given))):
             continue
-        asked = parameter_types(function, site.top)
+        asked = [plain_type(each) for each in parameter_types(function, site.top)]
         if not (any(isinstance(each, Record) for each in asked) or (alike and is_template(function))):
             return False
     return True

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from smem_lsp.elaborate.parameters import Parameter, binding, decayed, implied_binding, path_of
+from smem_lsp.elaborate.parameters import Parameter, decayed, implied_binding, path_of
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.value_categories import Binding, Category, Given, preferred
-from smem_lsp.elaborate.viable_functions import Call
+from smem_lsp.elaborate.viable_functions import Call, Taken
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.semantics.entities import is_open
 from smem_lsp.semantics.scope import Scope, bases_of
@@ -35,7 +35,7 @@ def _rank(given: Type | None, wanted: Type | None) -> int | None:
     function ([over.ics.scs], [over.best.ics]); None: not known."""
     if given is None or wanted is None:
         return None
-    if given == wanted or decayed(given) == wanted:
+    if _unqualified(wanted) in (_unqualified(given), _unqualified(decayed(given))):
         return 0
     if isinstance(wanted, Record):
         if is_open(wanted):
@@ -44,7 +44,7 @@ def _rank(given: Type | None, wanted: Type | None) -> int | None:
             return _rank_of_object(given, wanted)
         return _MADE if is_number(given) or isinstance(given, Pointer | Array) else None
     if isinstance(wanted, Pointer) and isinstance(decayed(given), Pointer):
-        return _CONVERTED if wanted.target == VOID and _is_object(decayed(given)) else None
+        return _CONVERTED if plain_type(wanted.target) == VOID and _is_object(decayed(given)) else None
     if not (isinstance(given, Scalar) and isinstance(wanted, Scalar)):  # an enumeration, for one
         return None
     if not (is_number(given) and is_number(wanted)):
@@ -54,6 +54,14 @@ def _rank(given: Type | None, wanted: Type | None) -> int | None:
 
 
 _CONVERTED, _DERIVED, _MADE = 2, 3, 4
+
+
+def _unqualified(kind: Type | None) -> Type | None:
+    """An address as one of what is not ``const``, an array as one of such elements: a conversion that adds ``const`` is
+    an exact match ([over.ics.scs])."""
+    if isinstance(kind, Array):
+        return Array(plain_type(kind.element), kind.count)
+    return Pointer(plain_type(kind.target)) if isinstance(kind, Pointer) else kind
 
 
 def _is_object(kind: Type | None) -> bool:
@@ -133,7 +141,7 @@ def asked(top: Scope, function: Function, call: Call) -> list[TargetParameter]:
     return [
         _of_object(each.given, function, call)
         if each.parameter is None
-        else _for(each.given, each.wanted, each.parameter, function, own)
+        else _for(each, each.parameter, function, own)
         for each in call.taken_by(top, function)
     ]
 
@@ -148,18 +156,18 @@ def _of_object(given: Given, function: Function, call: Call) -> TargetParameter:
     return TargetParameter(kind, bound, bound.constant, of_object=True)
 
 
-def _for(
-    argument: Given, kind: Type | None, parameter: Parameter, function: Function, own: Collection[str]
-) -> TargetParameter:
-    bound, constant = binding(parameter, function), "const" in parameter.words
+def _for(taken: Taken, parameter: Parameter, function: Function, own: Collection[str]) -> TargetParameter:
+    argument, kind = taken.given, taken.wanted
+    bound, constant = taken.binding(function), taken.adds_const
     if kind == Pointer(None) and len(parameter.words) == 1 and parameter.words[0] in own:
         if parameter.pointers == ["*"]:
-            return TargetParameter(plain_type(decayed(argument.type)), bound, None)
+            return TargetParameter(decayed(argument.type), bound, None)
     elif kind is None and set(parameter.words) <= {*own, "const"} and not parameter.pointer:
         if bound is not None and bound.free and argument.category is not None:
             reference = "&" if argument.category is Category.LVALUE else "&&"
-            bound = Binding(reference, constant=argument.constant is True)
-        elif bound is not None and bound.reference and argument.constant:
-            bound = replace(bound, constant=True)
-        return TargetParameter(plain_type(argument.type), bound, constant or None)
-    return TargetParameter(plain_type(kind), bound, constant)
+            bound = Binding(reference, constant=argument.constant is True, volatile=argument.volatile)
+        elif bound is not None and bound.reference:
+            constant = bound.constant or argument.constant is True
+            bound = replace(bound, constant=constant, volatile=argument.volatile)
+        return TargetParameter(argument.type, bound, constant or None)
+    return TargetParameter(kind, bound, constant)

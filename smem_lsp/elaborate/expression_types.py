@@ -9,7 +9,7 @@ from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.record_layout import bit_field
 from smem_lsp.semantics.scope import Meanings, Scope
-from smem_lsp.semantics.types import BOOL, Array, Pointer, Record, Type
+from smem_lsp.semantics.types import BOOL, Array, Pointer, Record, Type, plain_type
 from smem_lsp.source.budget import pause
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
@@ -47,7 +47,7 @@ def _found(expr: tree.Expr, scope: Scope, depth: int) -> Type | None:
         return _combined(expr, scope, depth)
     if isinstance(expr, tree.Member):
         of = _of(expr.base, scope, depth + 1)
-        record = of.target if isinstance(of, Pointer) and expr.operator == "->" else of
+        record = plain_type(of.target) if isinstance(of, Pointer) and expr.operator == "->" else of
         bits = bit_field(record, expr.name) if isinstance(record, Record) else None
         if bits is not None:
             return bits.type
@@ -78,8 +78,8 @@ def _unary(operator: str, kind: Type | None) -> Type | None:
             return BOOL
         case "*":
             if isinstance(kind, Array):
-                return kind.element
-            return kind.target if isinstance(kind, Pointer) else None
+                return plain_type(kind.element)
+            return plain_type(kind.target) if isinstance(kind, Pointer) else None
         case "&":
             return Pointer(kind)
         case "++" | "--":

@@ -11,7 +11,7 @@ from smem_lsp.semantics import type_of
 from smem_lsp.semantics.function_scope import function_scope, qualifiers_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.template_header import template_parameters
-from smem_lsp.semantics.types import Array, Pointer, Type, plain_type
+from smem_lsp.semantics.types import Array, Pointer, Reference, Type, is_constant, is_volatile, unqualified
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.source.record import dataclass
@@ -152,8 +152,9 @@ def identity(function: Function) -> Identity:
 
 
 def parameter_types(function: Function, top: Scope, around: Scope | None = None) -> Sequence[Type | None]:
-    """Types of the parameters; None where a template parameter or something unknown stands in them. ``around``: of the
-    class that defines it; None: its place in the file tells."""
+    """Types of the parameters, arrays as addresses and those without a reference unqualified ([dcl.fct]/5); None where
+    a template parameter or something unknown stands in them. ``around``: of the class that defines it; None: its place
+    in the file tells."""
     return _PARAMETER_TYPES.of(
         top.state.store,
         (identity(function), around),
@@ -183,8 +184,7 @@ def _types_of_parameters(function: Function, top: Scope, around: Scope | None) -
             continue
         assert parameter.declaration is not None
         value = type_of.variable_value(parameter.declaration, declarator, where)
-        kind = plain_type(value.type)
-        yield kind if parameter.reference else decayed(kind)
+        yield value.type if isinstance(value.type, Reference) else decayed(unqualified(value.type))
 
 
 def decayed(kind: Type | None) -> Type | None:
@@ -192,14 +192,19 @@ def decayed(kind: Type | None) -> Type | None:
     return Pointer(kind.element) if isinstance(kind, Array) else kind
 
 
-def binding(parameter: Parameter, function: Function) -> Binding | None:
-    """How a parameter takes what it gets; None: not known."""
+def binding(parameter: Parameter, function: Function, declared: Type | None = None) -> Binding | None:
+    """How a parameter takes what it gets; None: not known. ``declared``: its type, if that is known."""
     marks = [each for each in parameter.pointers if each in ("*", "&", "&&")]
     if marks not in ([], ["&"], ["&&"]):
         return None if {"&", "&&"} & set(marks) else Binding()
+    if not marks and isinstance(declared, Reference):
+        return None  # by another name
     own = parameter.words
     free = marks == ["&&"] and len(own) == 1 and (own[0] == "auto" or own[0] in template_parameters(function))
-    return Binding(marks[0] if marks else "", "const" in own, free)
+    constant = is_constant(declared)
+    if constant is None:
+        constant = "const" in own
+    return Binding(marks[0] if marks else "", constant, free, volatile=is_volatile(declared))
 
 
 def takes_freely(parameter: Parameter, function: Function) -> bool:

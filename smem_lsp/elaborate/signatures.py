@@ -98,7 +98,7 @@ def _parameter(declaration: tree.Declaration, scope: Scope) -> ParameterType:
     kind: Type | None = None
     if understood:
         written = tree.TypeId(declaration.lo, declaration.hi, words, pointers, [], declaration.names)
-        kind = type_of.qualified_type_id(written, scope)
+        kind = type_of.type_id(written, scope)
         kind = kind.target if isinstance(kind, Qualified) else kind
     return ParameterType((*words, *pointers), kind if _is_known(kind) else None, references)
 

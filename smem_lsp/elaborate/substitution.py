@@ -68,7 +68,7 @@ def succeeds(
         return None
     if not spelled:
         return True
-    arguments = bind_call(function, explicit, [each.type for each in given], top)
+    arguments = bind_call(function, explicit, [each.qualified for each in given], top)
     if arguments is None:
         return None
     bound = {each.name: argument for each, argument in zip(parameters_of(function), arguments) if each.name}
@@ -96,7 +96,7 @@ def _open(function: Function, given: Sequence[Given], own: Collection[str]) -> I
         taken = binding(parameter, function)
         by_value = taken is not None and not (parameter.pointer or taken.reference)
         told = "const" in parameter.words or (
-            each.constant is False and taken is not None and taken.reference == "&"
+            each.constant is not None and taken is not None and taken.reference == "&"
         )
         if not (by_value or told):
             yield from (word for word in parameter.words if word in own)

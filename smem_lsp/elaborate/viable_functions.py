@@ -22,19 +22,17 @@ from smem_lsp.elaborate.parameters import (
 from smem_lsp.elaborate.special_members import constructors, inherits_constructors
 from smem_lsp.elaborate.value_categories import Binding, Category, Given, may_bind
 from smem_lsp.elaborate.virtual_functions import with_bases
-from smem_lsp.semantics import type_of
 from smem_lsp.semantics.entities import Argument, is_open
-from smem_lsp.semantics.function_scope import function_scope
 from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import (
     Array,
     Enum,
     Pointer,
-    Qualified,
     Record,
     Scalar,
     Type,
+    is_constant,
     is_number,
     plain_type,
     vector_element,
@@ -86,11 +84,30 @@ class Call:
 
 @record
 class Taken:
-    """An argument, and the type of the parameter that takes it; without a parameter, the object of a member."""
+    """An argument, and the type of the parameter that takes it, as it is declared; without a parameter, the object of a
+    member."""
 
     given: Given
-    wanted: Type | None = None
+    declared: Type | None = None
     parameter: Parameter | None = None
+
+    @property
+    def wanted(self) -> Type | None:
+        """The type of the parameter without its reference and its qualifiers."""
+        return plain_type(self.declared)
+
+    def binding(self, function: Function) -> Binding | None:
+        """How the parameter of this function takes it; None: not known."""
+        assert self.parameter is not None
+        return binding(self.parameter, function, self.declared)
+
+    @property
+    def adds_const(self) -> bool | None:
+        """Does an address or an array lead the parameter to what is ``const``? None: not known."""
+        wanted, parameter = self.wanted, self.parameter
+        assert parameter is not None
+        known = is_constant(wanted.target if isinstance(wanted, Pointer) else self.declared)
+        return known or "const" in parameter.words if known is None else known
 
 
 def is_viable(top: Scope, function: Function, call: Call) -> bool:
@@ -137,10 +154,10 @@ def _answer(top: Scope, taken: Taken, function: Function, call: Call) -> bool | 
         if not may_bind(given, bound, same=True):
             return False
         return True if bound.constant or not bound.reference or given.constant is False else None
-    if not _takes(top, given, taken.wanted, parameter, function):
+    if not _takes(taken, function):
         return False
     own = frozenset[str]() if call.explicit is not None else frozenset(template_parameters(function))
-    return _surely_takes(given, taken.wanted, parameter, function, own) or None
+    return _surely_takes(taken, parameter, function, own) or None
 
 
 def _is_alike(taken: Taken, function: Function, other: Taken, of: Function, own: Collection[str]) -> bool:
@@ -157,32 +174,28 @@ def _is_alike(taken: Taken, function: Function, other: Taken, of: Function, own:
     )
 
 
-def _surely_takes(
-    given: Given, wanted: Type | None, parameter: Parameter, function: Function, own: frozenset[str]
-) -> bool:
-    bound = binding(parameter, function)
+def _surely_takes(taken: Taken, parameter: Parameter, function: Function, own: frozenset[str]) -> bool:
+    given, wanted, bound = taken.given, taken.wanted, taken.binding(function)
     if given.type is None or bound is None:
         return False
     deduced = not own.isdisjoint(parameter.words) or "auto" in parameter.words
     dims = parameter.declarator is not None and bool(parameter.declarator.dims)
     if isinstance(wanted, Pointer) and not bound.reference:
         marked = parameter.pointers.count("*") == 1 or dims
-        return (
-            marked and "volatile" not in parameter.words and _surely_leads(given, parameter, deduced=deduced)
-        )
+        return marked and "volatile" not in parameter.words and _surely_leads(taken, deduced=deduced)
     if bound.reference and dims:
-        return isinstance(given.type, Array) and _surely_leads(given, parameter, deduced=deduced)
+        return isinstance(given.type, Array) and _surely_leads(taken, deduced=deduced)
     if wanted is None and (not deduced or any(each.templated for each in parameter.names)):
         return False
     return _surely_binds(given, bound, deduced=deduced)
 
 
-def _surely_leads(given: Given, parameter: Parameter, *, deduced: bool) -> bool:
+def _surely_leads(taken: Taken, *, deduced: bool) -> bool:
     """Does an address or an array surely lead to no more ``const`` than the parameter does? ``deduced``: its type is:
     ``T`` may be ``const float``."""
-    adds_const = "const" in parameter.words or deduced
+    given, adds_const = taken.given, taken.adds_const or deduced
     if isinstance(given.type, Pointer):
-        return adds_const and given.type.target is not None
+        return given.type.target is not None and (adds_const or is_constant(given.type.target) is False)
     return isinstance(given.type, Array) and (adds_const or given.constant is False)
 
 
@@ -195,39 +208,33 @@ def _surely_binds(given: Given, bound: Binding, *, deduced: bool) -> bool:
     return True
 
 
-def _takes(top: Scope, given: Given, wanted: Type | None, parameter: Parameter, function: Function) -> bool:
+def _takes(taken: Taken, function: Function) -> bool:
+    given, wanted = taken.given, taken.wanted
     if _never(given.type, wanted) and not (given.null and isinstance(wanted, Pointer)):
         return False
-    bound = binding(parameter, function)
+    bound = taken.binding(function)
     if isinstance(given.type, Array) and isinstance(wanted, Array | Pointer):
-        return _takes_array(top, given, wanted, parameter, function)
+        return _takes_array(taken, given.type, wanted)
     if bound is None or not _is_value(given.type) or not _is_value(wanted):
         return True
     return may_bind(given, bound, same=_may_be(given.type, wanted))
 
 
-def _takes_array(
-    top: Scope, given: Given, wanted: Array | Pointer, parameter: Parameter, function: Function
-) -> bool:
+def _takes_array(taken: Taken, array: Array, wanted: Array | Pointer) -> bool:
     """May a parameter take an array: a reference to one, or a pointer to its elements? An array is ``const`` where its
     elements are ([basic.type.qualifier]/3), and neither drops that ([dcl.init.ref]/4, [conv.qual])."""
-    array = given.type
-    assert isinstance(array, Array)
+    parameter = taken.parameter
+    assert parameter is not None
     if parameter.reference and isinstance(wanted, Array):
         if None not in (array.count, wanted.count) and array.count != wanted.count:
             return False
-        if is_number(array.element) and is_number(wanted.element) and array.element != wanted.element:
+        one, other = plain_type(array.element), plain_type(wanted.element)
+        if is_number(one) and is_number(other) and one != other:
             return False
     marks = [each for each in parameter.pointers if each in ("*", "&", "&&")]
-    if not given.constant or len(marks) > 1 or (parameter.reference and isinstance(wanted, Pointer)):
+    if not taken.given.constant or len(marks) > 1 or (parameter.reference and isinstance(wanted, Pointer)):
         return True
-    declaration = parameter.declaration
-    assert declaration is not None
-    where = function_scope(top, function)
-    kind = type_of.specified(declaration.words, declaration.names, where)
-    while isinstance(kind, Array):
-        kind = kind.element
-    return "const" in parameter.words or kind is None or isinstance(kind, Qualified)
+    return taken.adds_const is not False
 
 
 def _is_value(kind: Type | None) -> bool:
@@ -255,7 +262,9 @@ def _never(given: Type | None, wanted: Type | None) -> bool:
 
 
 def _never_points(given: Type | None, wanted: Type | None) -> bool:
-    """Does an address of the one surely not become one of the other ([conv.ptr])?"""
+    """Does an address of the one surely not become one of the other ([conv.ptr], [conv.qual])?"""
+    if is_constant(given) and is_constant(wanted) is False:
+        return True
     given, wanted = plain_type(given), plain_type(wanted)
     if not (_is_value(given) and _is_value(wanted)):
         return False

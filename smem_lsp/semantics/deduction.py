@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from smem_lsp.semantics import template_arguments
 from smem_lsp.semantics.entities import Argument, TypedConstant
 from smem_lsp.semantics.function_scope import function_scope, parameters_of
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import SIZE_T, Array, Pointer, Qualified, Record, Reference, Type, plain_type
+from smem_lsp.semantics.types import (
+    SIZE_T,
+    Array,
+    Pointer,
+    Qualified,
+    Record,
+    Reference,
+    Type,
+    plain_type,
+    qualified,
+    unqualified,
+)
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -59,7 +70,7 @@ def deduce(
     if kind is None:
         return
     pointers = [p for p in declaration.declarators[0].pointers if p in ("*", "&", "&&")]
-    found: Type | None = plain_type(kind)
+    found = kind.target if isinstance(kind, Reference) else kind
     if declaration.declarators[0].dims:
         found = _element(declaration.declarators[0], pointers, found, names, deduced)
         pointers = []
@@ -73,23 +84,33 @@ def deduce(
         if pointer != "*":
             continue
         found = (
-            found.target
-            if isinstance(found, Pointer)
-            else found.element
-            if isinstance(found, Array)
+            bare.target
+            if isinstance(bare := unqualified(found), Pointer)
+            else bare.element
+            if isinstance(bare, Array)
             else None
         )
-        while isinstance(found, (Qualified, Reference)):
-            found = found.target
+    found = (
+        _left(found, declaration.words) if pointers or declaration.declarators[0].dims else plain_type(found)
+    )
     if found is None:
         return
     if name.templated:
-        if isinstance(found, Record):
-            _deduce_arguments(name, found, names, deduced)
+        record = plain_type(found)
+        if isinstance(record, Record):
+            _deduce_arguments(name, record, names, deduced)
         return
     if isinstance(found, Array) and not pointers:
         found = Pointer(found.element)
     deduced.setdefault(words[0], found)
+
+
+def _left(kind: Type | None, words: Collection[str]) -> Type | None:
+    """What ``T`` is in ``const T`` where that is a type ([temp.deduct.type]/8)."""
+    if not isinstance(kind, Qualified):
+        return kind
+    constant, volatile = (kind.constant and "const" not in words, kind.volatile and "volatile" not in words)
+    return qualified(kind.target, constant=constant, volatile=volatile)
 
 
 def _element(

@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from smem_lsp.semantics.declarations import Declared, FunctionDecl
-from smem_lsp.semantics.types import Record, Type
+from smem_lsp.semantics.types import Array, Pointer, Qualified, Record, Reference, Sequence, Type
 from smem_lsp.source import record
 from smem_lsp.source.queries import Store
 from smem_lsp.source.record import dataclass
@@ -114,5 +114,8 @@ def is_open(argument: Argument) -> bool:
             return any(map(is_open, argument.arguments or ()))
         case Record():
             return any(scope.open for scope in argument.scope.outwards())
-    inner = getattr(argument, "target", None) or getattr(argument, "element", None)
-    return is_open(inner) if inner is not None else False
+        case Pointer() | Reference() | Qualified():
+            return is_open(argument.target)
+        case Array() | Sequence():
+            return is_open(argument.element)
+    return False

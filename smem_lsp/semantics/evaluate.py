@@ -38,11 +38,14 @@ from smem_lsp.semantics.types import (
     Listed,
     Pointer,
     Record,
+    Reference,
     Scalar,
     Type,
     builtin,
     plain_type,
+    qualified_as,
     scalar_of,
+    unqualified,
     vector_element,
 )
 from smem_lsp.semantics.types import (
@@ -72,6 +75,18 @@ def evaluate(expr: tree.Expr | None, constants: Scope) -> int | None:
 
 def evaluate_value(expr: tree.Expr, scope: Scope) -> TypedConstant:
     """Type and value of an expression; each is None if unknown."""
+    value = _designated(expr, scope)
+    plain = unqualified(value.type)
+    return value if plain is value.type else TypedConstant(plain, value.n, value.real, value.members)
+
+
+def qualified_type(expr: tree.Expr, scope: Scope) -> Type | None:
+    """The type of an expression with its qualifiers, that of what a reference leads to ([expr.type]); None: not
+    known."""
+    return _designated(expr, scope).type
+
+
+def _designated(expr: tree.Expr, scope: Scope) -> TypedConstant:
     state = scope.state
     if not state.enter():
         return UNKNOWN
@@ -79,8 +94,10 @@ def evaluate_value(expr: tree.Expr, scope: Scope) -> TypedConstant:
         value = _evaluate(expr, scope)
     finally:
         state.leave()
-    plain = plain_type(value.type)
-    return value if plain is value.type else TypedConstant(plain, value.n, value.real, value.members)
+    kind = value.type
+    while isinstance(kind, Reference):
+        kind = kind.target
+    return value if kind is value.type else TypedConstant(kind, value.n, value.real, value.members)
 
 
 def overflow(expr: tree.Expr, scope: Scope) -> tuple[tree.Binary, int, Scalar] | None:
@@ -122,21 +139,23 @@ def _evaluate(expr: tree.Expr, scope: Scope) -> TypedConstant:
         case tree.Call():
             return _call(expr, scope)
         case tree.Index():
-            of = evaluate_value(expr.base, scope)
+            of = _designated(expr.base, scope)
             index = None if of.members is None else evaluate(expr.index, scope)
             found = None if index is None else object_constants.element(of, index)
             if found is not None:
                 return found
-            base = of.type
-            if isinstance(base, (Array, ArrayClass)):
+            base = unqualified(of.type)
+            if isinstance(base, Array):
                 return TypedConstant(base.element)
+            if isinstance(base, ArrayClass):
+                return TypedConstant(qualified_as(base.element, of.type))
             return TypedConstant(base.target) if isinstance(base, Pointer) else UNKNOWN
         case tree.Member():
             return _member(expr, scope)
         case tree.Braces():
             return evaluate_value(expr.items[0], scope) if len(expr.items) == 1 else UNKNOWN
         case tree.Assign():
-            return TypedConstant(evaluate_value(expr.target, scope).type)
+            return TypedConstant(qualified_type(expr.target, scope))
         case tree.PostfixStep():
             return TypedConstant(evaluate_value(expr.operand, scope).type)
     return UNKNOWN
@@ -160,9 +179,9 @@ def _unary(expr: tree.Unary, scope: Scope) -> TypedConstant:
                 return TypedConstant(kind.element)
             return TypedConstant(kind.target, members=value.members) if isinstance(kind, Pointer) else UNKNOWN
         case "&":
-            return TypedConstant(Pointer(value.type))
+            return TypedConstant(Pointer(qualified_type(expr.operand, scope)))
         case "++" | "--":
-            return TypedConstant(value.type)
+            return TypedConstant(qualified_type(expr.operand, scope))
     if expr.operator == "+" and isinstance(value.type, (Pointer, Array)):
         return UNKNOWN
     kind = arithmetic.promoted(value.type)
@@ -323,24 +342,27 @@ def _object(kind: Type | None, expr: tree.Cast, scope: Scope) -> TypedConstant:
 
 
 def _member(expr: tree.Member, scope: Scope) -> TypedConstant:
-    of = evaluate_value(expr.base, scope)
-    base = of.type
+    of = _designated(expr.base, scope)
+    object_ = of.type
     if of.members is not None and expr.operator in (".", "->"):
         found = object_constants.member(of, expr.name)
         if found is not None:
             return found
-    if expr.operator == "->" and isinstance(base, Pointer):
-        base = plain_type(base.target)
+    pointer = unqualified(object_)
+    if expr.operator == "->" and isinstance(pointer, Pointer):
+        object_ = pointer.target
     elif expr.operator != ".":
         return UNKNOWN
+    base = plain_type(object_)
     if isinstance(base, Scalar):
-        return TypedConstant(vector_element(base.name)) if expr.name in ("x", "y", "z", "w") else UNKNOWN
+        kind = vector_element(base.name) if expr.name in ("x", "y", "z", "w") else None
+        return TypedConstant(qualified_as(kind, object_))
     if not isinstance(base, Record) or "::" in expr.name:
         return UNKNOWN
     static = member_entity(base, expr.name)
     if isinstance(static, TypedConstant):
         return static
-    return TypedConstant(record_layout.member_type(base, expr.name))
+    return TypedConstant(record_layout.designated_member(object_, expr.name))
 
 
 # ---- calls -----------------------------------------------------------------------------------------------------------
@@ -379,7 +401,7 @@ def _this(functions: Functions, scope: Scope) -> TypedConstant | None:
     of = None if bound is None else bound[0]
     if not isinstance(of, TypedConstant) or not isinstance(of.type, Pointer):
         return None
-    return of if of.type.target == record else None
+    return of if plain_type(of.type.target) == record else None
 
 
 def _argument(expr: tree.Expr, scope: Scope) -> TypedConstant:

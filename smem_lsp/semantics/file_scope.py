@@ -43,6 +43,9 @@ class Rules:
     def evaluate_value(self, expr: tree.Expr, scope: Scope) -> TypedConstant:
         return evaluate.evaluate_value(expr, scope)
 
+    def qualified_type(self, expr: tree.Expr, scope: Scope) -> Type | None:
+        return evaluate.qualified_type(expr, scope)
+
     def object_constant(self, kind: Type | None, given: tree.Expr | None, scope: Scope) -> TypedConstant:
         return object_constants.initialized(kind, given, scope)
 
@@ -62,7 +65,7 @@ class Rules:
         return type_of.enum_values(decl, scope)
 
     def type_argument(self, node: tree.TypeId, scope: Scope) -> Type | None:
-        return type_of.qualified_type_id(node, scope)
+        return type_of.type_id(node, scope)
 
     def fit(
         self, parameters: Sequence[TemplateParameter], given: Sequence[Argument], home: Scope

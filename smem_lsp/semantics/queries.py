@@ -33,6 +33,9 @@ class Semantics(Protocol):
         """Type and value of an expression."""
         ...
 
+    def qualified_type(self, expr: tree.Expr, scope: Scope) -> Type | None:
+        """The type of an expression with its qualifiers; of what a reference leads to."""
+
     def object_constant(self, kind: Type | None, given: tree.Expr | None, scope: Scope) -> TypedConstant:
         """An object of an aggregate, from a list in braces or one of its type; None: nothing initialises it."""
         ...

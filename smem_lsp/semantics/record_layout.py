@@ -18,7 +18,7 @@ from smem_lsp.semantics.declarations import (
     record_start,
     split,
 )
-from smem_lsp.semantics.scope import Scope, base_of, bases_of
+from smem_lsp.semantics.scope import Scope, base_of, bases_of, is_mutable
 from smem_lsp.semantics.types import (
     Array,
     Enum,
@@ -30,7 +30,10 @@ from smem_lsp.semantics.types import (
     Type,
     is_aggregate,
     plain_type,
+    qualified,
+    qualified_as,
     scalar_of,
+    unqualified,
 )
 from smem_lsp.semantics.types import Sequence as ArrayClass
 from smem_lsp.source import checkpoint
@@ -106,7 +109,20 @@ def member_type(record: Record, name: str) -> Type | None:
     else:
         bits = next((each.type for each in found.bit_fields if each.name == name), None)
         kind = next((kind for each, _, kind in found.members if each == name), bits)
-    return replace(kind, bits=0) if isinstance(kind, Scalar) and kind.bits else kind
+    own = unqualified(kind)
+    return qualified_as(replace(own, bits=0), kind) if isinstance(own, Scalar) and own.bits else kind
+
+
+def designated_member(object_: Type | None, name: str) -> Type | None:
+    """The type of a data member of an object, with the qualifiers that it has there ([expr.ref]/6); None: unknown.
+    ``object_``: the type of the object, with its own."""
+    record = plain_type(object_)
+    kind = member_type(record, name) if isinstance(record, Record) else None
+    if isinstance(kind, Reference):
+        return kind.target
+    if isinstance(record, Record) and isinstance(object_, Qualified) and is_mutable(record, name):
+        return qualified(kind, volatile=object_.volatile)
+    return qualified_as(kind, object_)
 
 
 def bit_field(record: Record, name: str) -> BitField | None:
@@ -216,7 +232,6 @@ def _own_member(record: Record, name: str, depth: int) -> NamedMember | None:
         for declarator in parsed.declarators:
             if declarator.name == name and "static" not in parsed.words:
                 base = type_of.specified(parsed.words, parsed.names, scope, kind, source, lo)
-                base = type_of.as_volatile(base, parsed.words)
                 if declarator.width is not None:  # it shares bytes with those next to it
                     return NamedMember("bit-fields", bits_of(base, declarator, scope), overlaps=True)
                 shape = type_of.declarator_type(base, declarator, scope)
@@ -421,7 +436,6 @@ class _LayoutBuilder:
         if {"static", "constexpr", "typedef", "friend"} & set(parsed.words):
             return
         base = type_of.specified(parsed.words, parsed.names, scope, record, source, lo)
-        base = type_of.as_volatile(base, parsed.words)
         for declarator in parsed.declarators:
             if declarator.function and not declarator.core[0]:
                 continue

@@ -700,6 +700,15 @@ def member_entity(record: Record, name: str) -> Entity:
     return record.scope.of(own, None, name, True)
 
 
+def is_mutable(record: Record, name: str) -> bool:
+    """Is it a data member that is declared ``mutable``?"""
+    own = record.scope.own(name) or record.scope.inherited(name, qualified=True) or ()
+    return any(isinstance(decl, VariableDecl) and "mutable" in _declaration(decl) for decl, _ in own)
+
+
 def _is_static(decl: VariableDecl) -> bool:
-    lo, hi = decl.range
-    return "static" in decl.source.texts[lo:hi]
+    return "static" in _declaration(decl)
+
+
+def _declaration(decl: VariableDecl) -> Sequence[str]:
+    return decl.source.texts[slice(*decl.range)]

@@ -61,7 +61,9 @@ def spell_type(kind: Type | None) -> str:
         case Reference():
             return f"{spell_type(kind.target)}&"
         case Qualified():
-            return f"const {spell_type(kind.target)}"
+            words = ["const"] * kind.constant + ["volatile"] * kind.volatile
+            spelled = spell_type(kind.target)
+            return " ".join([spelled, *words] if isinstance(kind.target, Pointer) else [*words, spelled])
         case Array():
             return f"{spell_type(kind.element)}[{'' if kind.count is None else kind.count}]"
         case Enum():

@@ -8,7 +8,7 @@ from smem_lsp.semantics import arithmetic, entities, type_of
 from smem_lsp.semantics.declarations import ClassDecl, Source, TemplateParameter, split
 from smem_lsp.semantics.entities import Argument, Functions, TypedConstant
 from smem_lsp.semantics.scope import Scope, instance
-from smem_lsp.semantics.types import Pointer, Record, Reference, plain_type
+from smem_lsp.semantics.types import Pointer, Qualified, Record, Reference, Type, plain_type, qualified
 from smem_lsp.syntax import tree
 
 
@@ -157,20 +157,33 @@ def _unify(
         bound[name] = argument
         return True
     if names.keys() & set(texts):
-        if texts[-1] in ("*", "&") and not names.keys() & set(texts[-1:]):
-            wanted = Pointer if texts[-1] == "*" else Reference
-            if isinstance(argument, TypedConstant):
-                return None
-            if not isinstance(argument, wanted):
-                return None if "const" in texts else False
+        if isinstance(argument, TypedConstant):
+            return None
+        if texts[-1] in ("*", "&"):
+            if not isinstance(argument, Pointer if texts[-1] == "*" else Reference):
+                return False
             return _unify(source, lo, hi - 1, argument.target, names, bound, home)
+        for text, first, end in ((texts[-1], lo, hi - 1), (texts[0], lo + 1, hi)):
+            if text in ("const", "volatile"):
+                left = _without(text, argument)
+                return False if left is None else _unify(source, first, end, left, names, bound, home)
         return None
     if isinstance(argument, TypedConstant):
         parsed = source.parse("expression", lo, hi)
         return None if parsed is None else same(home.semantics.evaluate_value(parsed, home), argument)
-    if "const" in texts or "volatile" in texts:
-        return None
     return same(type_of.spelled_type(source, lo, hi, home), argument)
+
+
+def _without(word: str, argument: Argument) -> Type | None:
+    """A type without ``const`` or ``volatile``; None: it does not have it."""
+    if not isinstance(argument, Qualified):
+        return None
+    constant, volatile = argument.constant, argument.volatile
+    if not (constant if word == "const" else volatile):
+        return None
+    return qualified(
+        argument.target, constant=constant and word != "const", volatile=volatile and word != "volatile"
+    )
 
 
 def same(a: Argument, b: Argument) -> bool | None:

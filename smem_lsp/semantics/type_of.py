@@ -30,15 +30,15 @@ from smem_lsp.semantics.types import (
     Array,
     FunctionType,
     Pointer,
-    Qualified,
     Record,
     Reference,
     Scalar,
     Type,
     builtin,
     fundamental,
-    plain_type,
+    qualified,
     scalar_of,
+    unqualified,
     vector_element,
 )
 from smem_lsp.source.queries import Query, remembered
@@ -50,6 +50,10 @@ _IGNORED = frozenset(
     " __volatile__ restrict __restrict __restrict__ typedef struct class union enum typename thread_local friend"
     " __extension__".split()
 )
+_QUALIFIERS = {
+    "constant": frozenset(("const", "__const", "constexpr")),
+    "volatile": frozenset(("volatile", "__volatile__")),
+}
 _POINTERS = ("*", "&", "&&", "::*")
 
 
@@ -63,23 +67,28 @@ def specified(
 ) -> Type | None:
     """The type that specifiers spell. ``record``: the class whose body is among them; ``source`` and ``lo``: where
     they are, for `decltype`."""
-    plain, kind = _spelled(tuple(words))
+    plain, kind, qualifiers = _spelled(tuple(words))
     if "{}" in plain:
-        return record
-    if plain == ("decltype",):
-        return None if source is None else _decltype(source, lo, scope)
-    if names:
-        if len(names) != 1 or len(plain) != 1:
-            return None
-        return named(names[0], scope)
-    return kind
+        kind = record
+    elif plain == ("decltype",):
+        kind = None if source is None else _decltype(source, lo, scope)
+    elif names:
+        kind = named(names[0], scope) if len(names) == 1 and len(plain) == 1 else None
+    return qualified(kind, **qualifiers) if qualifiers else kind
+
+
+def qualified_by(words: Sequence[str], kind: Type | None) -> Type | None:
+    """``kind`` with the qualifiers among specifiers."""
+    return qualified(kind, **_spelled(tuple(words))[2])
 
 
 @remembered(most=4096)
-def _spelled(words: tuple[str, ...]) -> tuple[tuple[str, ...], Type | None]:
-    """(specifiers that determine the type, the fundamental type that they spell)."""
+def _spelled(words: tuple[str, ...]) -> tuple[tuple[str, ...], Type | None, dict[str, bool]]:
+    """(specifiers that determine the type, the fundamental type that they spell, the qualifiers among them).
+    ``constexpr`` makes a variable ``const`` ([dcl.constexpr]/6)."""
     plain = tuple(word for word in words if word not in _IGNORED)
-    return plain, fundamental(list(plain)) if plain else None
+    qualifiers = {name: True for name, spelled in _QUALIFIERS.items() if not spelled.isdisjoint(words)}
+    return plain, fundamental(list(plain)) if plain else None, qualifiers
 
 
 def named(name: tree.Name, scope: Scope) -> Type | None:
@@ -127,32 +136,6 @@ def type_id(node: tree.TypeId, scope: Scope) -> Type | None:
     return _compose(base, node.pointers, node.dims, node.core, "()" in node.pointers, scope)
 
 
-def pointee(node: tree.TypeId, scope: Scope) -> Type | None:
-    """The type at an address, from its type-id. `volatile` counts: such writes must not be removed."""
-    kind = type_id(node, scope)
-    return kind if "*" in node.pointers else as_volatile(kind, node.words)
-
-
-def as_volatile(kind: Type | None, words: Sequence[str]) -> Type | None:
-    """``kind``, qualified if the specifiers say `volatile`."""
-    return Qualified(kind) if kind is not None and {"volatile", "__volatile__"} & set(words) else kind
-
-
-def qualified_type_id(node: tree.TypeId, scope: Scope) -> Type | None:
-    """The type of a template argument, in which `const` counts."""
-    if not {"const", "volatile", "__const"} & {*node.words, *node.pointers}:
-        return type_id(node, scope)
-    if node.dims or node.core[0] or any(p not in ("*", "&", "&&", "const") for p in node.pointers):
-        return None
-    base = specified(node.words, node.names, scope)
-    kind: Type | None = Qualified(base) if {"const", "volatile"} & set(node.words) else base
-    if "const" in node.words and "volatile" in node.words:
-        return None
-    for star in node.pointers:
-        kind = Qualified(kind) if star == "const" else _pointed(kind, star)
-    return kind
-
-
 def _compose(
     base: Type | None,
     pointers: Sequence[str],
@@ -162,27 +145,28 @@ def _compose(
     scope: Scope,
 ) -> Type | None:
     """Pointers left of the name, then arrays and parameters right of it, then the declarator in parentheses."""
-    stars = [pointer for pointer in pointers if pointer in _POINTERS]
-    inner = stars[len(stars) - core[0] :] if core[0] else []
-    outer = stars[: len(stars) - core[0]] if core[0] else stars
-    kind = base
-    for star in outer:
-        kind = _pointed(kind, star)
+    stars = [at for at, pointer in enumerate(pointers) if pointer in _POINTERS]
+    first = stars[len(stars) - core[0]] if core[0] else len(pointers)  # of those in parentheses
     inner_dims, outer_dims = (dims[: core[1]], dims[core[1] :]) if core[0] else ((), dims)
+    kind = _pointed(base, pointers[:first])
     if function:
         kind = FunctionType()
-    kind = _arrays(kind, outer_dims, scope)
-    for star in inner:
-        kind = _pointed(kind, star)
+    kind = _pointed(_arrays(kind, outer_dims, scope), pointers[first:])
     return _arrays(kind, inner_dims, scope)
 
 
-def _pointed(kind: Type | None, star: str) -> Type | None:
-    if star == "::*":
-        return Pointer(None, 16 if isinstance(kind, FunctionType) else 8)
-    if star == "*":
-        return Pointer(kind)
-    return kind if isinstance(kind, Reference) else Reference(kind)
+def _pointed(kind: Type | None, pointers: Sequence[str]) -> Type | None:
+    """What pointers and references, each with its qualifiers behind it, make of a type."""
+    for pointer in pointers:
+        if pointer == "::*":
+            kind = Pointer(None, 16 if isinstance(kind, FunctionType) else 8)
+        elif pointer == "*":
+            kind = Pointer(kind)
+        elif pointer in ("&", "&&"):
+            kind = kind if isinstance(kind, Reference) else Reference(kind)
+        else:
+            kind = qualified(kind, **{name: pointer in spelled for name, spelled in _QUALIFIERS.items()})
+    return kind
 
 
 def _arrays(kind: Type | None, dims: Sequence[tree.Expr | None], scope: Scope) -> Type | None:
@@ -254,15 +238,10 @@ def alias(decl: AliasDecl, scope: Scope) -> Type | None:
         return member_pointer(source, *decl.type)
     record = record_type(decl.record, scope)
     base = specified(parsed.words, parsed.names, scope, record, source, decl.type[0])
-    base = _qualified(base, parsed.words)
     for declarator in parsed.declarators:
         if declarator.name == decl.name:
             return aligned(source, decl.type, declarator_type(base, declarator, scope))
     return None
-
-
-def _qualified(kind: Type | None, words: Sequence[str]) -> Type | None:
-    return Qualified(kind) if {"const", "volatile", "__const", "__volatile__"} & set(words) else kind
 
 
 def spelled_type(source: Source, lo: int, hi: int, scope: Scope) -> Type | None:
@@ -276,7 +255,7 @@ def spelled_type(source: Source, lo: int, hi: int, scope: Scope) -> Type | None:
         declarator = parsed.declarators[0]
         binding = source.kinds[lo + declarator.lo : lo + declarator.lo + 1] == ["LB"] and not declarator.dims
         if not declarator.name and not binding:  # as a declaration, `float[N]` binds a name N
-            base = _qualified(specified(parsed.words, parsed.names, scope, None, source, lo), parsed.words)
+            base = specified(parsed.words, parsed.names, scope, None, source, lo)
             return declarator_type(base, declarator, scope)
     start = lo + 1 if source.kinds[lo : lo + 1] == ["TYPENAME"] else lo
     parsed = source.parse("expression", start, hi)
@@ -382,8 +361,9 @@ def variable_value(
 
 def _has_parts(kind: Type | None) -> bool:
     """Is it a class, an array of such objects, or a vector?"""
-    while isinstance(kind, (Array, Qualified)):
-        kind = kind.element if isinstance(kind, Array) else kind.target
+    kind = unqualified(kind)
+    while isinstance(kind, Array):
+        kind = unqualified(kind.element)
     return isinstance(kind, Record) or (isinstance(kind, Scalar) and vector_element(kind.name) is not None)
 
 
@@ -441,17 +421,19 @@ def _deduced(
     value = scope.semantics.evaluate_value(initializer, scope)
     if [word for word in declaration.words if word not in _IGNORED] != ["auto"]:
         return UNKNOWN
+    words = declaration.words
+    if not {"&", "&&"}.isdisjoint(declarator.pointers):
+        referred = qualified_by(words, scope.semantics.qualified_type(initializer, scope))
+        return TypedConstant(None if referred is None else Reference(referred))
     kind = value.type
-    if isinstance(kind, Reference):
-        kind = kind.target
     if isinstance(kind, Array):
         kind = Pointer(kind.element)
-    if not declarator.pointers:
-        return TypedConstant(kind, value.n, value.real, value.members)
-    if declarator.pointers == ["*"] and isinstance(kind, Pointer):
-        return TypedConstant(kind)
-    references = {"&", "&&"} & set(declarator.pointers)
-    return TypedConstant(Reference(plain_type(value.type)) if references else None)
+    if declarator.pointers[:1] == ["*"] and isinstance(kind, Pointer):
+        target = qualified_by(words, kind.target)
+        return TypedConstant(_pointed(Pointer(target), declarator.pointers[1:]))
+    if "*" in declarator.pointers:
+        return UNKNOWN
+    return TypedConstant(qualified_by(words, kind), value.n, value.real, value.members)
 
 
 def _counted(kind: Type | None, declarator: tree.Declarator) -> Type | None:

@@ -14,11 +14,12 @@ from smem_lsp.semantics.types import (
     Enum,
     Named,
     Pointer,
-    Qualified,
     Reference,
     Scalar,
     Type,
+    qualified,
     scalar_of,
+    unqualified,
 )
 from smem_lsp.semantics.types import Sequence as ArrayClass
 
@@ -37,44 +38,40 @@ def only_type(arguments: Sequence[Argument]) -> Type | None:
 # ---- types -----------------------------------------------------------------------------------------------------------
 
 
-def _bare(kind: Type | None) -> Type | None:
-    return kind.target if isinstance(kind, Qualified) else kind
-
-
 def _referred(kind: Type | None) -> Type | None:
     return kind.target if isinstance(kind, Reference) else kind
 
 
 def _decayed(kind: Type | None) -> Type | None:
-    inner = _bare(_referred(kind))
+    inner = unqualified(_referred(kind))
     return Pointer(inner.element) if isinstance(inner, Array) else inner
 
 
 def _pointed(kind: Type | None) -> Type | None:
-    bare = _bare(kind)
+    bare = unqualified(kind)
     return bare.target if isinstance(bare, Pointer) else kind
 
 
 def _element(kind: Type | None) -> Type | None:
-    bare = _bare(kind)
+    bare = unqualified(kind)
     return bare.element if isinstance(bare, Array) else kind
 
 
 def _innermost(kind: Type | None) -> Type | None:
-    bare = _bare(kind)
+    bare = unqualified(kind)
     while isinstance(bare, Array):
         bare = bare.element
     return bare
 
 
 def _underlying(kind: Type | None) -> Type | None:
-    bare = _bare(kind)
+    bare = unqualified(kind)
     return bare.underlying if isinstance(bare, Enum) else None
 
 
 def _integer(kind: Type | None) -> str | None:
     """The name of an integer type without its sign."""
-    bare = _bare(kind)
+    bare = unqualified(kind)
     if not isinstance(bare, Scalar) or bare.kind != "int" or bare.name not in INTEGERS:
         return None
     return bare.name.removeprefix("unsigned ").removeprefix("signed ")
@@ -91,10 +88,10 @@ def _signed(kind: Type | None) -> Type | None:
 
 _OF_ONE: Mapping[str, Callable[[Type | None], Type | None]] = {
     "identity": lambda kind: kind,
-    "without_cv": _bare,
+    "without_cv": unqualified,
     "without_reference": _referred,
-    "without_cvref": lambda kind: _bare(_referred(kind)),
-    "with_const": lambda kind: Qualified(_bare(kind)),
+    "without_cvref": lambda kind: unqualified(_referred(kind)),
+    "with_const": lambda kind: qualified(kind, constant=True),
     "pointed": _pointed,
     "element": _element,
     "innermost_element": _innermost,
@@ -187,7 +184,7 @@ def trait_value(code: str, arguments: Sequence[Argument]) -> TypedConstant | Non
         answer = template_arguments.same(*arguments) if len(arguments) == 2 else None
         return None if answer is None else TypedConstant(BOOL, int(answer))
     given = only_type(arguments[:1])
-    bare = _bare(given)
+    bare = unqualified(given)
     if given is None or entities.is_open(given) or isinstance(bare, Named):
         return None
     if code in _TRUTHS:

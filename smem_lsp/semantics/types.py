@@ -47,9 +47,12 @@ class Reference:
 
 @record
 class Qualified:
-    """``const`` or ``volatile``, where it distinguishes template arguments; all other code ignores it."""
+    """A type that is ``const``, ``volatile`` or both ([basic.type.qualifier]), as ``qualified`` makes it: no reference,
+    function or array; the elements of an array have the qualifiers."""
 
-    target: Type | None
+    target: Type
+    constant: bool = True
+    volatile: bool = False
 
 
 @record
@@ -385,6 +388,44 @@ def scalar_of(kind: Type | None) -> Scalar | None:
     if isinstance(kind, Enum):
         return kind.underlying
     return kind if isinstance(kind, Scalar) else None
+
+
+def qualified(kind: Type | None, *, constant: bool = False, volatile: bool = False) -> Type | None:
+    """``kind`` with more qualifiers; a reference and a function take none ([dcl.ref]/1, [dcl.fct]/7), an array hands
+    them to its elements ([basic.type.qualifier]/3)."""
+    if not (constant or volatile) or kind is None or isinstance(kind, Reference | FunctionType):
+        return kind
+    if isinstance(kind, Array):
+        return Array(qualified(kind.element, constant=constant, volatile=volatile), kind.count)
+    if isinstance(kind, Qualified):
+        return Qualified(kind.target, kind.constant or constant, kind.volatile or volatile)
+    return Qualified(kind, constant, volatile)
+
+
+def qualified_as(kind: Type | None, other: Type | None) -> Type | None:
+    """``kind`` with the qualifiers of another type besides its own."""
+    if not isinstance(other, Qualified):
+        return kind
+    return qualified(kind, constant=other.constant, volatile=other.volatile)
+
+
+def unqualified(kind: Type | None) -> Type | None:
+    """``kind`` without its own qualifiers."""
+    return kind.target if isinstance(kind, Qualified) else kind
+
+
+def is_constant(kind: Type | None) -> bool | None:
+    """Is an object of this type, or what a reference of this type leads to, ``const``? None: not known."""
+    while isinstance(kind, Reference | Array):
+        kind = kind.target if isinstance(kind, Reference) else kind.element
+    return None if kind is None else isinstance(kind, Qualified) and kind.constant
+
+
+def is_volatile(kind: Type | None) -> bool:
+    """Is an object of this type, or what a reference of this type leads to, ``volatile``, as far as is known?"""
+    while isinstance(kind, Reference | Array):
+        kind = kind.target if isinstance(kind, Reference) else kind.element
+    return isinstance(kind, Qualified) and kind.volatile
 
 
 def plain_type(kind: Type | None) -> Type | None:

@@ -104,7 +104,7 @@ def _cast_address(ctx: Context, expr: tree.Cast, ref: Ref, scope: LocalScope) ->
             return ctx.out.fresh()
         return ref.as_number()
     pointee = tree.TypeId(type_id.lo, type_id.hi, type_id.words, type_id.pointers[1:], [], type_id.names)
-    kind = type_of.pointee(pointee, scope.constant_scope())
+    kind = type_of.type_id(pointee, scope.constant_scope())
     if expr.style not in ("reinterpret_cast", "const_cast") and _leads_to_class(ctx, expr.operand, scope):
         ref = base_classes.converted(ctx, ref, kind, expr, down=True)
     size = size_of_type(kind)

@@ -326,7 +326,7 @@ def _initialised(ctx: Context, capture: _Capture, scope: LocalScope, *, only_rea
         scope.names[capture.name] = replace(made, only_read=True)
 
 
-def _copy_this(ctx: Context, scope: LocalScope, at: tree.Expr) -> None:
+def _copy_this(ctx: Context, scope: LocalScope, at: tree.Lambda) -> None:
     """``[*this]``: the object that the method is called of is copied."""
     this = scope.lookup("this")
     target = this.target if isinstance(this, This) else None
@@ -336,8 +336,9 @@ def _copy_this(ctx: Context, scope: LocalScope, at: tree.Expr) -> None:
         return
     hidden = LocalScope(scope, {"__this": target})
     made = constructors.copied(ctx, target, "__this", tree.Name(at.lo, at.hi, "__this"), hidden)
-    scope.names["this"] = This(this.record, made, constant=True)
-    scope.names.update(objects.members_of(ctx, made, this.record, constant=True))
+    constant = this.constant or not _is_mutable(ctx, at)
+    scope.names["this"] = This(this.record, made, constant=constant)
+    scope.names.update(objects.members_of(ctx, made, this.record, constant=constant))
     lifetimes.begin(ctx, made, known.record, tree.Name(at.lo, at.lo + 1, "this"), scope)
 
 

@@ -60,7 +60,8 @@ def declare(
         variable = given(
             ctx, declarator.name, record, declaration.words, initializer, scope, implicit=implicit
         )
-    scope.names[declarator.name] = replace(variable, only_read="const" in declaration.words)
+    only_read = declared_types.is_constant(declaration, declarator, scope)
+    scope.names[declarator.name] = replace(variable, only_read=only_read)
     scope.declare_constants()
     where = tree.Name(max(declarator.name_at, 0), max(declarator.name_at, 0) + 1, declarator.name)
     lifetimes.begin(ctx, variable, record, where, scope)

@@ -45,7 +45,7 @@ from smem_lsp.lowering.state.local_scope import (
 )
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
-from smem_lsp.semantics.entities import Functions, TypedConstant
+from smem_lsp.semantics.entities import Functions
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.local_declarations import declare_constants, declare_statement
 from smem_lsp.semantics.scope import Scope
@@ -54,8 +54,10 @@ from smem_lsp.semantics.types import (
     Record,
     Reference,
     Type,
+    is_constant,
     is_number,
     plain_type,
+    qualified,
     scalar_of,
 )
 from smem_lsp.source import checkpoint
@@ -244,8 +246,7 @@ def _rename(
     """``T& x = y;``: another name for one variable."""
     seen = objects.as_declared(ctx, variable, declaration, declarator, scope.constant_scope())
     scope.names[declarator.name] = seen
-    constants = scope.declare_constants()
-    constants.declare(declarator.name, TypedConstant(declared_types.bound_type(declarator, scope)))
+    declared_types.bind_type(declarator, declared_types.bound_type(declarator, scope), scope)
 
 
 def _is_converted(
@@ -303,11 +304,16 @@ def declare_kept(
 ) -> None:
     """``const T& x = T();``: another name for an object that was made without one, or that a function leads to; the
     same of a variable that is that object."""
-    kept = replace(constructors.unnamed(made.index), only_read="const" in declaration.words)
     record = ctx.variables.objects[made.index].record
+    kind = type_of.qualified_by(declaration.words, record)
+    initializer = given_to(declarator)
+    if "auto" in declaration.words and initializer is not None:
+        constant = value_categories.given(ctx, initializer, scope).constant
+        by_value = {"&", "&&"}.isdisjoint(declarator.pointers)
+        kind = qualified(kind, constant=constant is True and not by_value)
+    kept = replace(constructors.unnamed(made.index), only_read=is_constant(kind) is True)
     scope.names[declarator.name] = kept
-    constants = scope.declare_constants()
-    constants.declare(declarator.name, TypedConstant(record))
+    declared_types.bind_type(declarator, kind, scope)
     if not value_categories.declares_reference(ctx, declaration, declarator, scope):
         lifetimes.elide(ctx, kept)
         where = tree.Name(max(declarator.name_at, 0), max(declarator.name_at, 0) + 1, declarator.name)
@@ -586,7 +592,7 @@ def _new_local(
         exact,
         element=element,
         shape=shape,
-        constant=declared_types.is_constant(declaration.words, declarator.pointers),
+        constant=declared_types.is_constant(declaration, declarator, scope),
         kind=kind,
         numbers=_numbers(declaration, declarator, scope) if array == 1 and exact else (),
         own=is_own(declaration, declarator, constants),

@@ -6,13 +6,13 @@ from typing import Protocol
 
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
-from smem_lsp.semantics import type_of
+from smem_lsp.semantics import type_of, types
 from smem_lsp.semantics.declarations import AliasDecl
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import is_plain_type, size_of_type
-from smem_lsp.semantics.types import Array, Enum, Scalar, Type, plain_type
+from smem_lsp.semantics.types import Array, Enum, Reference, Scalar, Type, plain_type
 from smem_lsp.syntax import tree
 from smem_lsp.unit.shared_declarations import NOT_TYPE
 
@@ -72,8 +72,12 @@ def class_name(words: list[str]) -> str:
     return named[-1].removesuffix("<>") if named else ""
 
 
-def is_constant(words: list[str], pointers: list[str]) -> bool:
-    """Is the variable itself const, not only what it points or refers to?"""
+def is_constant(declaration: Typed, declarator: tree.Declarator, scope: LocalScope) -> bool:
+    """Is a variable that was just declared ``const`` itself, not only what it points or refers to?"""
+    kind = bound_type(declarator, scope)
+    if kind is not None:
+        return not isinstance(kind, Reference) and types.is_constant(kind) is True
+    words, pointers = declaration.words, declarator.pointers
     last = max((i for i, pointer in enumerate(pointers) if pointer in ("*", "&", "&&", "()")), default=None)
     return bool({"const", "constexpr"} & set(words)) if last is None else "const" in pointers[last:]
 
@@ -102,7 +106,7 @@ def pointee(
     dims = declarator.dims if declarator.nested else declarator.dims[1:] if decays else []
     inner = stars if decays else stars[1:]
     named += [word for word in words if word in ("volatile", "__volatile__")]
-    kind = type_of.pointee(tree.TypeId(0, 0, named, inner, [], names), constants)
+    kind = type_of.type_id(tree.TypeId(0, 0, named, inner, [], names), constants)
     size = size_of_type(kind)
     if size is None:
         return None, None, ()
@@ -121,6 +125,11 @@ def number_type(declarator: tree.Declarator, scope: LocalScope) -> Type | None:
     while isinstance(kind, Array) and "*" not in declarator.pointers:
         kind = plain_type(kind.element)
     return kind if isinstance(kind, Scalar | Enum) else None
+
+
+def bind_type(declarator: tree.Declarator, kind: Type | None, scope: LocalScope) -> None:
+    """Say of which type a variable is."""
+    scope.declare_constants().declare(declarator.name, TypedConstant(kind))
 
 
 def bound_type(declarator: tree.Declarator, scope: LocalScope) -> Type | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from smem_lsp.elaborate.returned_types import returned_by_function
@@ -16,7 +17,7 @@ from smem_lsp.lowering.state.shared_answers import Key, shared
 from smem_lsp.semantics import arithmetic, type_of
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Array, Enum, Pointer, Record, Scalar, Type, plain_type
+from smem_lsp.semantics.types import Array, Enum, Pointer, Record, Scalar, Type, plain_type, qualified
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
@@ -63,7 +64,7 @@ def _by_functions(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | No
         case tree.Name() if isinstance(view := scope.lookup(expr.text), View):
             return None if view.target.shape or view.target.pointer else plain_type(view.target.kind)
         case tree.Name() if isinstance(this := scope.lookup(expr.text), This):
-            return Pointer(this.record)
+            return Pointer(qualified(this.record, constant=this.constant))
         case tree.Unary(operator="*", operand=tree.Name(text="this")):
             this = scope.lookup("this")
             return this.record if isinstance(this, This) else None
@@ -142,9 +143,7 @@ def called(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[tuple[Funct
 def implied(ctx: Context, callee: tree.Member, scope: LocalScope) -> Given:
     """The object that a member function is called of."""
     if callee.operator == "->":
-        return Given(
-            category=Category.LVALUE, constant=value_categories.leads_to_constant(ctx, callee.base, scope)
-        )
+        return replace(value_categories.pointed(ctx, callee.base, scope), category=Category.LVALUE)
     return value_categories.given(ctx, callee.base, scope)
 
 

@@ -53,10 +53,10 @@ from smem_lsp.semantics.entities import UNKNOWN, TypedConstant, Undeclared
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.types import (
     Array,
-    Qualified,
     Sequence,
     Type,
     is_number,
+    is_volatile,
     plain_type,
     scalar_of,
 )
@@ -667,7 +667,7 @@ def discard(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
 def _is_unread(ctx: Context, place: Ref) -> bool:
     """Is a place not read by an expression whose value nobody uses? What is volatile is ([expr.context]/2)."""
     volatile = any("volatile" in ctx.buffers[base].written.qualifiers for base in place.bases)
-    return place.kind is not None and not isinstance(place.kind, Qualified) and not volatile
+    return place.kind is not None and not is_volatile(place.kind) and not volatile
 
 
 def _is_undeclared(expr: tree.Name, scope: LocalScope) -> bool:

@@ -46,12 +46,15 @@ from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.types import (
     Array,
     Enum,
+    Pointer,
     Record,
     Reference,
     Scalar,
     Type,
+    is_constant,
     plain_type,
     scalar_of,
+    unqualified,
     vector_element,
 )
 from smem_lsp.semantics.types import (
@@ -203,7 +206,7 @@ def _member(field: Field, index: int) -> Variable:
         kind=kind,
         of_class="" if field.indirect else declared_types.class_name(words),
         type=number if isinstance(number, Scalar | Enum) else None,
-        only_read="const" in words and not declarator.pointers,
+        only_read=is_constant(field.type) is True,
     )
 
 
@@ -414,6 +417,8 @@ def is_conversion(name: str) -> bool:
 def inside(ctx: Context, record: Record, target: Variable | Ref, *, constant: bool = False) -> LocalScope:
     """The names of the members of an object, for the body of a method. The object is a variable or in shared memory.
     ``constant``: the method is ``const``."""
+    if isinstance(target, Variable):
+        target = replace(target, only_read=constant)
     scope = LocalScope(names={"this": This(record, target, constant)})
     if isinstance(target, Variable):
         scope.names.update(members_of(ctx, target, record, constant=constant))
@@ -466,9 +471,10 @@ def as_declared(
     """A variable behind a reference or a pointer: ``const`` as that is declared, and, if it is an object, seen as the
     class that is declared, perhaps a base of its own."""
     known = ctx.variables.objects.get(variable.index)
-    marks = set(declarator.pointers)
-    if "const" in declaration.words and not ("*" in marks and marks & {"&", "&&"}):
-        variable = replace(variable, only_read=True)
+    kind = unqualified(type_of.variable_type(declaration, declarator, constants))
+    constant = is_constant(kind.target) if isinstance(kind, Reference | Pointer) else None
+    if constant is not None:
+        variable = replace(variable, only_read=constant)
     if known is None or "auto" in declaration.words:
         return variable
     record = plain_type(type_of.specified(declaration.words, declaration.names, constants))

@@ -59,7 +59,16 @@ from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.semantics.sizes import is_plain_type
 from smem_lsp.semantics.template_header import template_parameters
-from smem_lsp.semantics.types import Enum, Record, Reference, Scalar, Type, is_number, plain_type
+from smem_lsp.semantics.types import (
+    Enum,
+    Record,
+    Reference,
+    Scalar,
+    Type,
+    is_constant,
+    is_number,
+    plain_type,
+)
 from smem_lsp.source import record
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function
@@ -117,7 +126,11 @@ def template_arguments(
 
 def _argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
     kind = overloads.argument_type(ctx, argument, scope, decayed=False)
-    return expression_types.of(ctx, argument, scope) if kind is None else kind
+    if kind is None:
+        kind = expression_types.of(ctx, argument, scope)
+    if kind is None:
+        return None
+    return replace(value_categories.given(ctx, argument, scope), type=kind).qualified
 
 
 def _deduce_freely(
@@ -347,7 +360,8 @@ def _bind_copy(ctx: Context, given: _Given) -> bool:
     if parameter.words == ["auto"] and not parameter.pointers:
         record = objects.followed(expression_types.of(ctx, argument, scope))
         if record is not None and parameter.name:
-            inner.declare_constants().declare(parameter.name, TypedConstant(record))
+            kind = type_of.qualified_by(parameter.words, record)
+            inner.declare_constants().declare(parameter.name, TypedConstant(kind))
     if record is None:
         return False
     if original is not None and known is not None and known.record == record:
@@ -356,7 +370,7 @@ def _bind_copy(ctx: Context, given: _Given) -> bool:
         made = constructors.new(ctx, parameter.name, record, parameter.words)
         constructors.give(ctx, made, record, argument, scope)
     lifetimes.begin_temporary(ctx, made, record, argument)
-    given.means(replace(made, only_read="const" in parameter.words))
+    given.means(replace(made, only_read=declared_types.is_constant(*_declared(parameter), inner)))
     return True
 
 
@@ -525,7 +539,8 @@ def _new_parameter(
     if not declarator.pointers and is_plain_type(parameter.words, parameter.names, inner.constant_scope()):
         ctx.variables.numbers_only.add(variable)
     of_class = "" if "*" in declarator.pointers else declared_types.class_name(parameter.words)
-    constant = declared_types.is_constant(parameter.words, declarator.pointers)
+    constant = declared_types.is_constant(parameter, declarator, inner)
+    declared = declared_types.bound_type(declarator, inner)
     inner.names[parameter.name] = Variable(
         variable,
         exact=conversions.keeps_integers(number),
@@ -539,7 +554,7 @@ def _new_parameter(
         and function is not None
         and declarations.is_own(parameter.declaration, declarator, inner.constant_scope(), parameter=True),
         bound=bound,
-        only_read=parameter.reference and "const" in parameter.words and "*" not in parameter.pointers,
+        only_read=isinstance(declared, Reference) and is_constant(declared) is True,
         type=number,
     )
     if isinstance(result, Ref):

@@ -237,7 +237,7 @@ def _of_deduced_template(
     listed = initializer.items if isinstance(initializer, tree.Braces) else [initializer]
     record = objects.deduced(declaration.names[0], [each for each in listed if each is not None], scope)
     if record is not None:
-        scope.declare_constants().declare(declarator.name, TypedConstant(record))
+        declared_types.bind_type(declarator, type_of.qualified_by(declaration.words, record), scope)
     return record
 
 
@@ -252,7 +252,7 @@ def _deduced_class(
         return None
     record = objects.followed(expression_types.of(ctx, initializer, scope))
     if record is not None:
-        scope.declare_constants().declare(declarator.name, TypedConstant(record))
+        declared_types.bind_type(declarator, type_of.qualified_by(declaration.words, record), scope)
     return record
 
 
@@ -280,7 +280,7 @@ def _declare_object(
         exact=False,
         plain=False,
         of_class=declared_types.class_name(declaration.words),
-        only_read=declared_types.is_constant(declaration.words, declarator.pointers),
+        only_read=declared_types.is_constant(declaration, declarator, scope),
         own=declarations.is_own(declaration, declarator, scope.constant_scope()),
         fragment=wmma.fragment_of(declaration.names, scope.constant_scope()) if ctx.dialect.nvidia else None,
     )

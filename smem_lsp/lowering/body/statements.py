@@ -616,7 +616,7 @@ def lower_parameters(ctx: Context, scope: LocalScope) -> None:
             if not declarator.name:
                 continue
             variable = ctx.variables.declare(declarator.name)
-            constant = declared_types.is_constant(declaration.words, declarator.pointers)
+            constant = declared_types.is_constant(declaration, declarator, scope)
             of_class = "" if "*" in declarator.pointers else declared_types.class_name(declaration.words)
             number = declared_types.declared_type(declarator, scope)
             ctx.variables.readings[variable] = conversions.reading_of(number)

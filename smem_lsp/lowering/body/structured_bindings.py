@@ -19,10 +19,12 @@ from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics import type_of
 from smem_lsp.semantics.entities import UNKNOWN, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
+from smem_lsp.semantics.record_layout import designated_member
 from smem_lsp.semantics.tuples import may_be_tuple
-from smem_lsp.semantics.types import Array, Record, plain_type
+from smem_lsp.semantics.types import Array, Record, plain_type, qualified
 from smem_lsp.syntax import tree
 
 
@@ -31,7 +33,7 @@ def declare(
 ) -> None:
     """Names for the members of an object, where these are known."""
     initializer = declarations.given_to(declarator)
-    if initializer is not None and _bind_members(ctx, declarator, initializer, scope):
+    if initializer is not None and _bind_members(ctx, declaration, declarator, initializer, scope):
         return
     result = None
     if initializer is not None:
@@ -45,7 +47,11 @@ def declare(
 
 
 def _bind_members(
-    ctx: Context, declarator: tree.Declarator, initializer: tree.Expr, scope: LocalScope
+    ctx: Context,
+    declaration: tree.Declaration,
+    declarator: tree.Declarator,
+    initializer: tree.Expr,
+    scope: LocalScope,
 ) -> bool:
     """``auto [x, y] = object;``: names for the members of a copy, or of the object itself ([dcl.struct.bind]); False:
     nothing is known of them."""
@@ -65,9 +71,11 @@ def _bind_members(
     if bound is None or bound.index not in ctx.variables.objects:
         return False
     constants = scope.declare_constants()
+    constant = by_reference and value_categories.given(ctx, initializer, scope).constant is True
+    kind = qualified(type_of.qualified_by(declaration.words, record), constant=constant)
     for name, field in zip(names, fields):
         scope.names[name] = ctx.variables.objects[bound.index].members[field.name]
-        constants.declare(name, TypedConstant(field.type))
+        constants.declare(name, TypedConstant(designated_member(kind, field.name)))
     return True
 
 

@@ -20,9 +20,22 @@ from smem_lsp.lowering.state.shared_answers import Key, shared
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import enumerators
 from smem_lsp.semantics.entities import TypedConstant
-from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.evaluate import qualified_type
+from smem_lsp.semantics.record_layout import designated_member
+from smem_lsp.semantics.scope import Scope, member_entity
 from smem_lsp.semantics.template_header import template_parameters
-from smem_lsp.semantics.types import Array, Enum, Pointer, Record, Reference, is_number
+from smem_lsp.semantics.types import (
+    Array,
+    Enum,
+    Pointer,
+    Record,
+    Reference,
+    Type,
+    is_constant,
+    is_volatile,
+    plain_type,
+    qualified,
+)
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
@@ -115,19 +128,35 @@ def _found(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
 def _of_name(ctx: Context, expr: tree.Name, scope: LocalScope) -> Given:
     match scope.lookup(expr.text):
         case Variable() as variable:
-            return Given(category=Category.LVALUE, constant=variable.constant or variable.only_read)
+            return _of_variable(expr, variable, scope)
         case BufferName() as name:
             buffer = ctx.buffers[name.buffer]
             own = buffer.name == expr.text  # else a reference to it, which may be one to what is `const`
-            constant = "const" in buffer.written.qualifiers
-            return Given(category=Category.LVALUE, constant=constant if own or constant else None)
+            constant, volatile = (each in buffer.written.qualifiers for each in ("const", "volatile"))
+            return replace(_PLACE, constant=constant if own or constant else None, volatile=volatile)
         case View():
-            return _PLACE
+            return _typed(qualified_type(expr, scope.constant_scope()))
         case This():
             return _VALUE
         case None if _is_enumerator(expr, scope):
             return _VALUE
+        case None:
+            kind = qualified_type(expr, scope.constant_scope())
+            return _UNKNOWN if kind is None else _typed(kind)
     return _UNKNOWN
+
+
+def _typed(kind: Type | None, category: Category | None = Category.LVALUE) -> Given:
+    """An expression of this type."""
+    return Given(category=category, constant=is_constant(kind), volatile=is_volatile(kind))
+
+
+def _of_variable(name: tree.Name, variable: Variable, scope: LocalScope) -> Given:
+    """By its type; where this is not known, by how it is declared. A copy in a lambda and a member in a ``const``
+    method are ``const`` there, however they are declared ([expr.prim.lambda.closure]/7, [expr.prim.this])."""
+    found = _typed(qualified_type(name, scope.constant_scope()))
+    constant = variable.constant if found.constant is None else found.constant
+    return replace(found, constant=variable.only_read or constant)
 
 
 def _is_enumerator(expr: tree.Name, scope: LocalScope) -> bool:
@@ -138,44 +167,46 @@ def _is_enumerator(expr: tree.Name, scope: LocalScope) -> bool:
 
 
 def _of_member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Given:
-    if expr.operator == "->":
-        return replace(_PLACE, constant=leads_to_constant(ctx, expr.base, scope))
-    base = _category(ctx, expr.base, scope)
-    found = designated(ctx, expr, scope)
-    own = Given(
-        category=Category.XVALUE if base.category is Category.PRVALUE else base.category,
-        constant=base.constant,
-    )
-    if found is not None and base.category is not Category.LVALUE and _is_reference(ctx, expr, scope):
-        return _PLACE
-    return own
+    through = expr.operator == "->"
+    base = pointed(ctx, expr.base, scope) if through else _category(ctx, expr.base, scope)
+    category = Category.XVALUE if base.category is Category.PRVALUE else base.category
+    record = expression_types.class_of_member(ctx, expr, scope)
+    if record is None:
+        return Given(category=category)
+    static = member_entity(record, expr.name)
+    if isinstance(static, TypedConstant):
+        return _typed(static.type)
+    if expression_types.is_reference_member(record, expr.name):
+        category = Category.LVALUE
+    seen = [
+        _typed(
+            designated_member(qualified(record, constant=each, volatile=base.volatile), expr.name), category
+        )
+        for each in ([False, True] if base.constant is None else [base.constant])
+    ]
+    return seen[0] if seen[0] == seen[-1] else replace(seen[0], constant=None)
 
 
-def leads_to_constant(ctx: Context, pointer: tree.Expr, scope: LocalScope) -> bool | None:
-    """Is what an address leads to ``const``? None: not known."""
+def pointed(ctx: Context, pointer: tree.Expr, scope: LocalScope) -> Given:
+    """What an address leads to."""
     checkpoint()
     match pointer:
         case tree.Name():
             meaning = scope.lookup(pointer.text)
             if isinstance(meaning, This):
-                return meaning.constant
+                return replace(_PLACE, constant=meaning.constant)
             if isinstance(meaning, BufferName):
-                return _of_name(ctx, pointer, scope).constant
+                return _of_name(ctx, pointer, scope)
         case tree.Unary(operator="&"):
-            return _category(ctx, pointer.operand, scope).constant
-        case tree.Binary(operator="+" | "-"):
-            for one, other in ((pointer.left, pointer.right), (pointer.right, pointer.left)):
-                kinds = [expression_types.of(ctx, each, scope) for each in (one, other)]
-                if isinstance(kinds[0], Pointer | Array) and is_number(kinds[1]):
-                    return leads_to_constant(ctx, one, scope)
+            return _category(ctx, pointer.operand, scope)
+    kind = expression_types.of(ctx, pointer, scope)
+    if isinstance(kind, Array):
+        return _category(ctx, pointer, scope)
+    if isinstance(kind, Pointer) and kind.target is not None:
+        return _typed(kind.target)
     found = pointed_to(pointer, scope)
-    return None if found is None else found.constant or found.only_read
-
-
-def _is_reference(ctx: Context, expr: tree.Member, scope: LocalScope) -> bool:
-    """Is it a member that is declared as a reference?"""
-    record = expression_types.of(ctx, expr.base, scope)
-    return isinstance(record, Record) and expression_types.is_reference_member(record, expr.name)
+    known = found is not None and (found.constant or found.only_read)
+    return replace(_PLACE, constant=True if known else None)
 
 
 def _of_call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Given:
@@ -220,27 +251,33 @@ def _returned_by(function: Function, scope: Scope) -> Given:
     reference = returned_types.returns_reference(function, scope)
     if reference is None:
         return _UNKNOWN
-    if not reference:
-        return _VALUE
-    return _MARKS.get(mark, _UNKNOWN)
+    kind = returned_types.returned_by_function(function, scope)
+    constant = is_constant(kind)
+    if not reference and not isinstance(plain_type(kind), Record) and not named:
+        constant = False  # [expr.type]/2
+    category = _MARKS.get(mark) if reference else Category.PRVALUE
+    return _UNKNOWN if category is None else Given(category=category, constant=constant)
 
 
-_MARKS = {"AMP": _PLACE, "AND_AND": Given(category=Category.XVALUE)}
+_MARKS = {"AMP": Category.LVALUE, "AND_AND": Category.XVALUE}
 
 
 def _of_cast(expr: tree.Cast, scope: LocalScope) -> Given:
-    marks, constant = expr.type.pointers, "const" in expr.type.words
+    marks = expr.type.pointers
     if "auto" in expr.type.words or "decltype" in expr.type.words:
         return _UNKNOWN
+    kind = type_of.specified(expr.type.words, expr.type.names, scope.constant_scope())
+    constant = True if kind is None and "const" in expr.type.words else is_constant(kind)
     if marks == ["&"]:
         return Given(category=Category.LVALUE, constant=constant)
     if marks == ["&&"]:
-        kind = type_of.specified(expr.type.words, expr.type.names, scope.constant_scope())
         if kind is None:
             return _UNKNOWN
         category = Category.LVALUE if isinstance(kind, Reference) else Category.XVALUE
         return Given(category=category, constant=constant)
-    return _UNKNOWN if {"&", "&&"} & set(marks) else _VALUE
+    if {"&", "&&"} & set(marks) or isinstance(kind, Reference):
+        return _UNKNOWN
+    return Given(category=Category.PRVALUE, constant=isinstance(plain_type(kind), Record) and constant)
 
 
 Operation = tree.Assign | tree.Unary | tree.Binary | tree.PostfixStep | tree.Index
@@ -262,10 +299,9 @@ def _of_operator(ctx: Context, expr: Operation, scope: LocalScope) -> Given:
         case tree.Index():
             if isinstance(kinds[0], Array):
                 return _category(ctx, expr.base, scope)
-            constant = leads_to_constant(ctx, expr.base, scope)
-            return replace(_PLACE, constant=constant) if isinstance(kinds[0], Pointer) else _UNKNOWN
+            return pointed(ctx, expr.base, scope) if isinstance(kinds[0], Pointer) else _UNKNOWN
         case tree.Unary(operator="*"):
-            return replace(_PLACE, constant=leads_to_constant(ctx, expr.operand, scope))
+            return replace(pointed(ctx, expr.operand, scope), category=Category.LVALUE)
         case tree.Assign():
             return _PLACE
         case tree.Unary(operator="++" | "--"):

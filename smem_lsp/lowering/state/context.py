@@ -61,7 +61,7 @@ from smem_lsp.lowering.state.variables import Declared, Variables
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Qualified, Record, Scalar, Type, is_number, plain_type
+from smem_lsp.semantics.types import Record, Scalar, Type, is_number, is_volatile, plain_type
 from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -349,7 +349,7 @@ class Context:
         self._do(done, ref)
 
     def _do(self, done: _Operation, ref: Ref) -> None:
-        if done.kind.writes and isinstance(ref.kind, Qualified):  # nobody writes what is const
+        if done.kind.writes and is_volatile(ref.kind):
             self.buffers.written_as_volatile |= ref.bases
         if len(ref.bases) > 1 and not ref.pointer and ref.offset is not None and ref.chosen is not None:
             self._do_at_chosen(done, ref, ref.chosen)
