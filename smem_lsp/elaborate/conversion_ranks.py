@@ -56,6 +56,16 @@ def _rank(given: Type | None, wanted: Type | None) -> int | None:
 _CONVERTED, _DERIVED, _MADE = 2, 3, 4
 
 
+def takes_by_itself(top: Scope, function: Function, call: Call) -> bool | None:
+    """Is the first argument of a call what the parameter wants, without a function that converts it? None: not
+    known."""
+    first = asked(top, function, call)[:1]
+    rank = _rank(call.arguments[0].type, first[0].type) if first else None
+    if rank is None and first and isinstance(call.arguments[0].type, Record) and is_number(first[0].type):
+        return False
+    return None if rank is None else rank < _MADE
+
+
 def _is_object(kind: Type | None) -> bool:
     """Is it an address of a number or an object of a class, not one of ``void``?"""
     target = plain_type(kind.target) if isinstance(kind, Pointer) else None

@@ -52,9 +52,9 @@ def written(record: Record, special: Special) -> tuple[FunctionDecl, ...]:
     """The functions of this kind that the author of a class wrote a body for, here or out of line."""
     match special:
         case Special.COPY:
-            found = tuple(decl for decl in constructors(record) if _takes_own(record, decl))
+            found = tuple(decl for decl in constructors(record) if is_copy(record, decl))
         case Special.ASSIGN:
-            found = tuple(decl for decl in assignments(record) if _takes_own(record, decl))
+            found = tuple(decl for decl in assignments(record) if is_copy(record, decl))
         case Special.DESTROY:
             own = destructor(record)
             found = () if own is None else (own,)
@@ -140,8 +140,8 @@ def element_of(kind: Type | None) -> Type | None:
 def moves(record: Record, special: Special) -> bool:
     """Has a class a move constructor, or a move assignment, written or implicit ([class.copy.ctor]/8,
     [class.copy.assign]/4)? One without copies from what may be moved from."""
-    made = [decl for decl in constructors(record) if _takes_own(record, decl)]
-    given = [decl for decl in assignments(record) if _takes_own(record, decl)]
+    made = [decl for decl in constructors(record) if is_copy(record, decl)]
+    given = [decl for decl in assignments(record) if is_copy(record, decl)]
     own = made if special is Special.COPY else given
     return any(map(_takes_rvalue, own)) or not (made or given or destructor(record))
 
@@ -193,7 +193,12 @@ def _is_destructor(decl: FunctionDecl) -> bool:
     return name > decl.head[0] and decl.source.texts[name - 1] == "~"
 
 
-def _takes_own(record: Record, decl: FunctionDecl) -> bool:
+def is_explicit(decl: FunctionDecl) -> bool:
+    """``explicit T(int)``"""
+    return "explicit" in decl.source.texts[slice(*decl.head)]
+
+
+def is_copy(record: Record, decl: FunctionDecl) -> bool:
     """Is it called with one object of its own class ([class.copy.ctor], [class.copy.assign])? No template is."""
     if decl.parameters is not None:
         return False

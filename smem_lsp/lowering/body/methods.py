@@ -6,16 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from smem_lsp.elaborate.call_sites import MAX_TOKENS
+from smem_lsp.elaborate.conversion_ranks import takes_by_itself
 from smem_lsp.elaborate.parameters import (
     function_parameters,
     has_pack,
+    identity,
     implied_binding,
     made_for,
     path_of,
+    takes,
 )
 from smem_lsp.elaborate.signatures import same, signature
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.value_categories import Category, Given
+from smem_lsp.elaborate.viable_functions import Call
 from smem_lsp.elaborate.virtual_functions import is_virtual, says_virtual, with_bases
 from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.values import Value, Var
@@ -301,6 +305,36 @@ def fitting(
         ctx, functions, call, scope, of_one_set=True, implied=implied, explicit=explicit, around=around
     )
     return [m for m in taking if m.function in left]
+
+
+def takes_without_function(ctx: Context, method: Method, given: Given) -> bool | None:
+    """Is what a constructor gets its parameter without a conversion that somebody wrote? None: not known."""
+    around = ((identity(method.function), method.record.scope),)
+    return takes_by_itself(ctx.around.file_constants, method.function, Call((given,), around=around))
+
+
+def best(
+    ctx: Context,
+    members: Sequence[Method],
+    free: Sequence[Method],
+    expr: tree.Expr,
+    scope: LocalScope,
+    given: Given,
+) -> list[Method]:
+    """Which of some members, which are called of an object, and of constructors, which get it, are left for it."""
+    taking = [each for each in members if takes(each.function, 0)]
+    call = tree.Call(expr.lo, expr.hi, tree.Name(expr.lo, expr.hi, ""), [])
+    left = overloads.by_type(
+        ctx,
+        [each.function for each in (*taking, *free)],
+        call,
+        scope,
+        of_one_set=True,
+        implied=given,
+        free=[each.function for each in free],
+        around=[(each.function, each.record.scope) for each in (*taking, *free)],
+    )
+    return [each for each in (*taking, *free) if each.function in left]
 
 
 def one_of(found: Sequence[Method]) -> Method | None:

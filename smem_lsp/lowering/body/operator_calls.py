@@ -40,6 +40,7 @@ from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Enum, Record, plain_type
 from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.conditions import parse_integer
 from smem_lsp.syntax.parse import Function
 from smem_lsp.terms.operators import Operator
 
@@ -89,9 +90,12 @@ def _rewritten(
     ctx: Context, symbol: str, operands: Sequence[tree.Expr], expr: tree.Expr, scope: LocalScope
 ) -> Value | Ref | None:
     """``a != b`` by ``operator==``, ``a < b`` by ``operator<=>``, either with its operands in reverse order
-    ([over.match.oper]/3.4 of C++20, where it is a member: before, no function is called so); None: no class has one."""
+    ([over.match.oper]/3.4 of C++20, where it is a member); None: no class has one. Before C++20 nothing is written so,
+    and only what is no program then is read as one of C++20."""
     base = {"!=": "==", "==": "=="}.get(symbol, "<=>")
     if symbol not in COMPARISONS or not operator_candidates.spelled(ctx, base, expr):
+        return None
+    if not _rewrites(ctx) and operator_candidates.without_functions(ctx, symbol, operands, scope).language:
         return None
     ways = [operands] if base != symbol else []
     for each in (*ways, operands[::-1]):
@@ -101,6 +105,15 @@ def _rewritten(
             equal = effects.load(ctx, _run(ctx, base, each, found, expr, scope), expr)
             return _not(equal, symbol) if base == "==" and not isinstance(equal, Ref) else ctx.out.fresh()
     return None
+
+
+def _rewrites(ctx: Context) -> bool:
+    """Is the file one of C++20, or later?"""
+    standard = ctx.at.unit.preprocessed.macros.get("__cplusplus")
+    return standard is not None and (parse_integer(standard.texts[0]) or 0) > _CPP17
+
+
+_CPP17 = 201703
 
 
 def _not(equal: Value, symbol: str) -> Value:
@@ -319,7 +332,8 @@ def _converted(ctx: Context, value: tree.Expr, record: Record, scope: LocalScope
         return None
     made = constructors.new(ctx, "", record, [record.decl.name])
     arguments = value.items if isinstance(value, tree.Braces) else [value]
-    constructors.construct(ctx, made, record, arguments, value, scope)
+    implicit = not isinstance(value, tree.Braces)
+    constructors.construct(ctx, made, record, arguments, value, scope, implicit=implicit)
     return made
 
 
