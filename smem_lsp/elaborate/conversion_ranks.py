@@ -6,9 +6,9 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from smem_lsp.elaborate.parameters import Parameter, binding, decayed, implied_binding, path_of
-from smem_lsp.elaborate.special_members import class_name
-from smem_lsp.elaborate.value_categories import Binding, Category, Given, preferred
-from smem_lsp.elaborate.viable_functions import Call
+from smem_lsp.elaborate.special_members import Special, class_name, own_bindings
+from smem_lsp.elaborate.value_categories import Binding, Category, Given, may_bind, preferred
+from smem_lsp.elaborate.viable_functions import Call, is_certain, is_viable
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.semantics.entities import is_open
 from smem_lsp.semantics.scope import Scope, bases_of
@@ -45,6 +45,8 @@ def _rank(given: Type | None, wanted: Type | None) -> int | None:
         return _MADE if is_number(given) or isinstance(given, Pointer | Array) else None
     if isinstance(wanted, Pointer) and isinstance(decayed(given), Pointer):
         return _CONVERTED if wanted.target == VOID and _is_object(decayed(given)) else None
+    if isinstance(given, Record):
+        return _MADE if is_number(wanted) else None
     if not (isinstance(given, Scalar) and isinstance(wanted, Scalar)):  # an enumeration, for one
         return None
     if not (is_number(given) and is_number(wanted)):
@@ -61,9 +63,22 @@ def takes_by_itself(top: Scope, function: Function, call: Call) -> bool | None:
     known."""
     first = asked(top, function, call)[:1]
     rank = _rank(call.arguments[0].type, first[0].type) if first else None
-    if rank is None and first and isinstance(call.arguments[0].type, Record) and is_number(first[0].type):
-        return False
     return None if rank is None else rank < _MADE
+
+
+def wins_against_own(
+    top: Scope, function: Function, call: Call, record: Record, special: Special
+) -> bool | None:
+    """Does a function take an object of a class, or of one that is derived from it, better than those that the class
+    has without that somebody wrote them, which are no templates ([over.match.best])? None: not known."""
+    if not is_viable(top, function, call):
+        return False
+    given, (one, *_) = call.arguments[0], asked(top, function, call)
+    bound = [each for each in own_bindings(record, special) if may_bind(given, each, same=True)]
+    orders = [order(given, one, TargetParameter(record, each, each.constant)) for each in bound]
+    if any(each is not None and each >= 0 for each in orders):
+        return False
+    return None if None in orders or (orders and not is_certain(top, function, call, ())) else True
 
 
 def _is_object(kind: Type | None) -> bool:

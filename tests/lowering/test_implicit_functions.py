@@ -138,3 +138,97 @@ def test_no_operator_is_written_by_another_one_before_cpp_20(standard: str, verd
     assert _both(_TRUTH, "X x; if (true == x) {}", standard) == verdicts
     only = "struct X { bool operator==(const X&) const { CALLED return true; } };"
     assert _both(only, "X x, y; if (x != y) {}", standard) == ["race-free", "racy"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "statements"),
+    cases(
+        """
+struct B { B& operator=(const B&) { OTHER return *this; } B& operator=(int) { CALLED return *this; } };
+struct X : B { using B::operator=; };
+> X x; x = 3;
+
+struct B { B& operator=(int) { CALLED return *this; } };
+struct X : B { using B::operator=; X& operator=(float) { OTHER return *this; } };
+> X x; x = 3;
+
+struct B { B& operator=(const B&) { CALLED return *this; } B& operator=(B&) { OTHER return *this; } };
+struct X { B b; };
+> X x, y; x = y;
+
+struct B { B& operator=(const B&) { CALLED return *this; } B& operator=(B&) { OTHER return *this; } };
+struct X : B {};
+> X x, y; x = y;
+
+struct B { B& operator=(const B&) { CALLED return *this; } B& operator=(B&) { OTHER return *this; } };
+struct X { B b; X& operator=(const X&) = default; };
+> X x, y; x = y;
+
+struct B { B& operator=(B&) { return *this; } };
+struct A { A& operator=(const A&) { OTHER return *this; } A& operator=(A&) { CALLED return *this; } };
+struct X { B b; A a; };
+> X x, y; x = y;
+
+struct B { template <class T> B& operator=(T&) { CALLED return *this; } };
+> B x, y; x = y;
+
+struct B {
+  B& operator=(const B&) { CALLED return *this; }
+  template <class T> B& operator=(T&) { OTHER return *this; }
+};
+struct X { B b; };
+> X x, y; x = y;
+
+struct B { B() {} B(const B&) { CALLED } B(B&) { OTHER } };
+struct X { B b; };
+> X x; X y(x);
+
+struct B { B() {} B(const B&) { CALLED } B(B&) { OTHER } };
+struct X : B {};
+> X x; X y = x;
+
+struct B { B() {} B(const B&) { OTHER } B(B&&) { CALLED } };
+struct X : B {};
+> X x; X y = static_cast<X&&>(x);
+
+struct B { B() {} template <class T> B(T&) { CALLED } B(int) { OTHER } };
+> B x; B y = x;
+
+struct B { B() {} B(const B&) { CALLED } template <class T> B(T&) { OTHER } };
+struct X { B b; };
+> X x; X y = x;
+"""
+    ),
+)
+def test_a_part_is_copied_and_assigned_as_the_implicit_function_sees_it(
+    declared: str, statements: str
+) -> None:
+    """It takes a ``const`` object where all parts do ([class.copy.ctor]/7, [class.copy.assign]/2), and competes with
+    what is written and with what ``using`` brings in."""
+    assert _both(declared, statements) == ["race-free", "racy"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "statements"),
+    cases(
+        """
+struct B { B& operator=(const B&) { OTHER return *this; } B& operator=(B&&) = default; };
+> B x; x = B();
+
+struct B { B& operator=(B&&) { OTHER return *this; } B& operator=(const B&) = default; };
+> B x, y; x = y;
+
+struct B { B() {} B(const B&) { OTHER } B(B&&) = default; };
+void take(B) {}
+> B x; take(static_cast<B&&>(x));
+
+struct B { template <class T> B& operator=(T&) { OTHER return *this; } };
+> B x; const B y{}; x = y;
+
+struct B { B() {} template <class T> B(const T&) { OTHER } };
+> B x; B y = x;
+"""
+    ),
+)
+def test_a_function_that_nobody_wrote_may_win(declared: str, statements: str) -> None:
+    assert _both(declared, statements) == ["race-free", "race-free"]

@@ -174,7 +174,7 @@ def returned(ctx: Context, variable: Variable, record: Record, expr: tree.Expr, 
     own = scope.owner(expr.text) if isinstance(expr, tree.Name) else None
     source = effects.designated(ctx, expr, scope)
     if own is None or source is None or not objects.alike(ctx, source, variable):
-        give(ctx, variable, record, expr, scope)
+        _give_converted(ctx, variable, record, expr, scope)
         return
     if own.boundary is Boundary.FUNCTION:
         give(ctx, variable, record, value_categories.moved(expr), scope)
@@ -193,6 +193,21 @@ def returned(ctx: Context, variable: Variable, record: Record, expr: tree.Expr, 
         ended = special_members.all_written(record, Special.DESTROY)
         what = Cause(CauseKind.PERHAPS_COPIED, names=(class_name(record),))
         implicit_calls.not_followed(ctx, ended, what, expr)
+
+
+def _give_converted(
+    ctx: Context, variable: Variable, record: Record, expr: tree.Expr, scope: LocalScope
+) -> None:
+    """The same of an object of another class, which C++20 moves from, and C++17 in some cases
+    ([class.copy.elision]/3)."""
+    known = _to_class(ctx, record, expr, scope, implicit=True)
+    ways = (expr, value_categories.moved(expr)) if known else ()
+    if len({_beside_conversions(ctx, record, known, each, scope, implicit=True) for each in ways}) > 1:
+        _not_converted(ctx, known, None, expr, scope)
+        not_in_sight(ctx, record, expr)
+        ctx.assign(variable.index, ctx.out.fresh())
+    else:
+        give(ctx, variable, record, expr, scope)
 
 
 def copied(ctx: Context, variable: Variable, name: str, at: tree.Expr, scope: LocalScope) -> Variable:
@@ -416,20 +431,25 @@ def _copy(
     if not special_members.runs_code(record, Special.COPY):
         objects.copy(ctx, source.index, target.index)
         return
-    if special_members.written(record, Special.COPY):
+    if _is_copied_by_code(ctx, record, at, scope):
         if not in_sight(ctx, target, record, [at], at, scope):
             not_in_sight(ctx, record, at)
             ctx.assign(target.index, ctx.lost_address(ctx.capture(source)))
         return
     objects.copy(ctx, source.index, target.index)
-    if not special_members.moves(record, Special.COPY):  # its parts are copied, too, whatever it is made from
-        scope = LocalScope(scope, {_REFERRED: source})
-        at = tree.Name(at.lo, at.hi, _REFERRED)
+    category = value_categories.given(ctx, at, scope).category
+    copies = category is Category.LVALUE or not special_members.moves(record, Special.COPY)
+    constant = copies and special_members.takes_constant(record, Special.COPY)
+    if copies:
+        scope = LocalScope(scope, {_REFERRED: replace(source, only_read=constant)})
+        at = tree.Name(at.lo, at.hi, _REFERRED)  # its parts are copied, too, whatever it is made from
     for base in bases_of(record):
         checkpoint()
         if base is not None and special_members.runs_code(base, Special.COPY):
-            part = tree.Name(at.lo, at.hi, _PART)
-            within = LocalScope(scope, {_PART: replace(source, seen_as=base)})
+            part: tree.Expr = tree.Name(at.lo, at.hi, _PART)
+            within = LocalScope(scope, {_PART: replace(source, seen_as=base, only_read=constant)})
+            if not copies:
+                part = value_categories.moved(part)
             if not in_sight(ctx, target, base, [part], part, within):
                 not_in_sight(ctx, base, at)
                 ctx.assign(target.index, ctx.lost_address(ctx.capture(source)))
@@ -444,6 +464,18 @@ def _copy(
         else:
             not_in_sight(ctx, kind, at)
             ctx.assign(target.index, ctx.lost_address(ctx.capture(source)))
+
+
+def _is_copied_by_code(ctx: Context, record: Record, at: tree.Expr, scope: LocalScope) -> bool:
+    """Does what somebody wrote, perhaps a template, make an object of another one of its class, or may it?"""
+    declared = [*special_members.written(record, Special.COPY), *special_members.rivals(record, Special.COPY)]
+    if not declared or not special_members.own_bindings(record, Special.COPY):
+        return bool(declared)
+    found = objects.definitions(ctx, record, declared, at)
+    called = tree.Name(at.lo, at.hi, class_name(record))
+    fitting = methods.fitting(ctx, found, called, [at], scope)
+    given = value_categories.given(ctx, at, scope)
+    return found is None or methods.left_beside_own(ctx, fitting, given, record, Special.COPY) != []
 
 
 def not_in_sight(ctx: Context, record: Record, at: tree.Expr) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from smem_lsp.elaborate.call_sites import MAX_TOKENS
-from smem_lsp.elaborate.conversion_ranks import takes_by_itself
+from smem_lsp.elaborate.conversion_ranks import takes_by_itself, wins_against_own
 from smem_lsp.elaborate.parameters import (
     function_parameters,
     has_pack,
@@ -17,7 +17,7 @@ from smem_lsp.elaborate.parameters import (
     takes,
 )
 from smem_lsp.elaborate.signatures import same, signature
-from smem_lsp.elaborate.special_members import class_name
+from smem_lsp.elaborate.special_members import Special, class_name
 from smem_lsp.elaborate.value_categories import Category, Given
 from smem_lsp.elaborate.viable_functions import Call
 from smem_lsp.elaborate.virtual_functions import is_virtual, says_virtual, with_bases
@@ -309,8 +309,21 @@ def fitting(
 
 def takes_without_function(ctx: Context, method: Method, given: Given) -> bool | None:
     """Is what a constructor gets its parameter without a conversion that somebody wrote? None: not known."""
-    around = ((identity(method.function), method.record.scope),)
-    return takes_by_itself(ctx.around.file_constants, method.function, Call((given,), around=around))
+    return takes_by_itself(ctx.around.file_constants, method.function, _handed(method, given))
+
+
+def left_beside_own(
+    ctx: Context, found: Sequence[Method], given: Given, record: Record, special: Special
+) -> list[Method] | None:
+    """Which of some functions take an object of a class better than those that it has without that somebody wrote
+    them; None: not known."""
+    top = ctx.around.file_constants
+    answers = [wins_against_own(top, each.function, _handed(each, given), record, special) for each in found]
+    return None if None in answers else [each for each, wins in zip(found, answers) if wins]
+
+
+def _handed(method: Method, given: Given) -> Call:
+    return Call((given,), around=((identity(method.function), method.record.scope),))
 
 
 def best(
