@@ -127,16 +127,22 @@ def call_own(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope
 
 
 def call_object(
-    ctx: Context, variable: Variable, expr: tree.Call, callee: tree.Name, scope: LocalScope
+    ctx: Context,
+    variable: Variable,
+    expr: tree.Call,
+    callee: tree.Expr,
+    scope: LocalScope,
+    implied: Given | None = None,
 ) -> Value | Ref | None:
-    """``object(...)``: its call operator; None: not followed."""
+    """``object(...)``: its call operator; None: not followed. ``implied``: what is known of the object; None: its name
+    stands there alone."""
     known = objects.of_variable(ctx, variable)
     if known is None:
         return None
     name = tree.Name(callee.lo, callee.hi, "operator()")
     record = variable.seen_as or known.record
-    object_ = Given(record, Category.LVALUE, variable.constant or variable.only_read)
-    return on(ctx, record, variable, name, expr, scope, object_)
+    object_ = implied or Given(None, Category.LVALUE, variable.constant or variable.only_read)
+    return on(ctx, record, variable, name, expr, scope, replace(object_, type=record))
 
 
 def on(
