@@ -14,6 +14,7 @@ from functools import partial
 from smem_lsp.elaborate import associated_entities
 from smem_lsp.elaborate.associated_entities import Associated
 from smem_lsp.elaborate.call_sites import Arguments, Site
+from smem_lsp.elaborate.default_arguments import as_declared
 from smem_lsp.elaborate.operators import operator_name
 from smem_lsp.elaborate.parameters import Identity, identity, is_friend, is_template, path_of
 from smem_lsp.elaborate.signatures import declares, takes_as_many
@@ -154,10 +155,16 @@ def _functions(level: Sequence[tuple[Declared, Scope]] | None) -> list[_Seen] | 
             found.append(_Seen(decl, home))
             continue
         meaning = home.of([(decl, home)], None, decl.name, True) if isinstance(decl, UsingDecl) else None
-        if not isinstance(meaning, Functions):
+        if not isinstance(decl, UsingDecl) or not isinstance(meaning, Functions):
             return None
-        found += [_Seen(each, where) for each, where in meaning.overloads]
+        found += [_Seen(each, where) for each, where in meaning.overloads if not _is_behind(each, decl)]
     return found
+
+
+def _is_behind(decl: FunctionDecl, using: UsingDecl) -> bool:
+    """Is a function of a namespace declared behind what uses its name, which brings in those in front of it
+    ([namespace.udecl]/11)?"""
+    return decl.source is using.source and decl.list[0] > using.target[1]
 
 
 def _is_of_block(seen: _Seen) -> bool:
@@ -166,10 +173,11 @@ def _is_of_block(seen: _Seen) -> bool:
 
 
 def _by_name(site: Site, function: Function, seen: Sequence[_Seen]) -> list[Found]:
-    """A function, if it is declared among what is seen."""
+    """A function, if it is declared among what is seen, with the default arguments that it has there."""
     home, _ = _place(site, function)
     declared = _declared(site, function, home)
-    sure: bool | None = None
+    surely: list[FunctionDecl] = []
+    perhaps: list[FunctionDecl] = []
     for each in seen:
         checkpoint()
         same: bool | None = False
@@ -178,8 +186,16 @@ def _by_name(site: Site, function: Function, seen: Sequence[_Seen]) -> list[Foun
         elif next(around for around in each.home.outwards() if around.namespace) is home:
             same = declares(each.decl, function, each.home, site.top)
         if same is not False:
-            sure = sure or (each.sure and same is True)
-    return [] if sure is None else [Found(function, sure=sure)]
+            (surely if each.sure and same else perhaps).append(each.decl)
+    if not (surely or perhaps):
+        return []
+    known, possible = (_as_declared(function, decls) for decls in (surely, [*surely, *perhaps]))
+    return [Found(possible, sure=bool(surely) and known is possible)]
+
+
+def _as_declared(function: Function, declared: Sequence[FunctionDecl]) -> Function:
+    whole = [decl for decl in declared if decl.body is not None]
+    return as_declared(function, [decl for decl in declared if decl.body is None], defined=bool(whole))
 
 
 def _declared(site: Site, function: Function, home: Scope) -> Mapping[FunctionDecl, bool | None]:
