@@ -14,7 +14,7 @@ from functools import partial
 from smem_lsp.elaborate import associated_entities
 from smem_lsp.elaborate.associated_entities import Associated
 from smem_lsp.elaborate.call_sites import Arguments, Site
-from smem_lsp.elaborate.default_arguments import as_declared
+from smem_lsp.elaborate.default_arguments import as_declared, spelled_alike
 from smem_lsp.elaborate.operators import operator_name
 from smem_lsp.elaborate.parameters import Identity, identity, is_friend, is_template, path_of
 from smem_lsp.elaborate.signatures import declares, takes_as_many
@@ -23,6 +23,7 @@ from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, S
 from smem_lsp.semantics.entities import Entity, Functions, Namespace, Template
 from smem_lsp.semantics.function_scope import qualifiers_of
 from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.semantics.types import Record
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.queries import Query
@@ -44,10 +45,12 @@ class Found:
 @record
 class Lookup:
     """``functions``: all that a call may mean; None: others may be out of sight. ``record``: the class whose members
-    they are; None: they are of no class."""
+    they are; None: they are of no class. ``but_for``: a template, or a specialisation of one, is only declared; nothing
+    but its specialisations is called then."""
 
     functions: Sequence[Found] | None = None
     record: Record | None = None
+    but_for: bool = False
 
 
 @record
@@ -90,7 +93,7 @@ def looked_up(
         found = [each for function in plain for each in _by_arguments(site, function, seen, brought)]
     if _is_one_unseen(site, seen, plain, len(arguments)):
         return Lookup()
-    return Lookup(found)
+    return Lookup(found, but_for=_is_a_template_unseen(site, seen, plain, len(arguments)))
 
 
 # ---- by the name alone -----------------------------------------------------------------------------------------------
@@ -226,6 +229,24 @@ def _is_one_unseen(site: Site, seen: Sequence[_Seen], named: Sequence[Function],
         and not any(_by_name(site, function, [each]) for function in named)
         for each in seen
     )
+
+
+def _is_a_template_unseen(site: Site, seen: Sequence[_Seen], named: Sequence[Function], count: int) -> bool:
+    """The same of a template, or of a specialisation of one."""
+    return any(
+        each.decl.body is None
+        and each.decl.parameters is not None
+        and "__device__" in each.decl.source.texts[slice(*each.decl.head)]
+        and takes_as_many(each.decl, count)
+        and not any(_is_of_template(site, function, each) for function in named)
+        for each in seen
+    )
+
+
+def _is_of_template(site: Site, function: Function, seen: _Seen) -> bool:
+    if is_specialization(function):
+        return not seen.decl.parameters and spelled_alike(seen.decl, function)
+    return bool(seen.decl.parameters) and bool(_by_name(site, function, [seen]))
 
 
 # ---- by the arguments ------------------------------------------------------------------------------------------------

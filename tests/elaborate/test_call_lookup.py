@@ -605,3 +605,50 @@ namespace p { void f(char, TO) CALLED }
 def test_a_using_declaration_brings_in_what_stands_in_front_of_it(declared: str, call: str) -> None:
     """[namespace.udecl]/11"""
     assert right(declared, call)
+
+
+@pytest.mark.parametrize(
+    ("declared", "call"),
+    cases(
+        """
+template <class T> void f(T, TO);
+void f(long, TO) CALLED
+> f(3, s, t);
+
+template <class T> void f(T, TO);
+template <> void f(float, TO) CALLED
+> f(3, s, t);
+
+template <class T> void f(T, TO) CALLED
+template <> void f(int, TO);
+> f(3, s, t);
+
+template <class T> void f(TO);
+template <> void f<float>(TO) CALLED
+template <> void f<int>(TO) OTHER
+> f<double>(s, t);
+"""
+    ),
+)
+def test_a_template_that_is_only_declared_may_be_called(declared: str, call: str) -> None:
+    assert {verdict(declared, call, *each) for each in ((OWN, HALF), (HALF, OWN))} == {"undecided"}
+
+
+@pytest.mark.parametrize(
+    ("declared", "call"),
+    cases(
+        """
+template <class T> void f(T, TO);
+template <> void f(float, TO) CALLED
+template <> void f(int, TO) OTHER
+> f(3.0f, s, t);
+
+template <class T> void f(TO);
+template <> void f<float>(TO) CALLED
+template <> void f<int>(TO) OTHER
+> f<float>(s, t);
+"""
+    ),
+)
+def test_a_specialisation_of_it_is_called_where_the_arguments_are_its_own(declared: str, call: str) -> None:
+    assert right(declared, call)
