@@ -14,6 +14,7 @@ from functools import partial
 from smem_lsp.elaborate import associated_entities
 from smem_lsp.elaborate.associated_entities import Associated
 from smem_lsp.elaborate.call_sites import Arguments, Site
+from smem_lsp.elaborate.default_arguments import as_declared, spelled_alike
 from smem_lsp.elaborate.operators import operator_name
 from smem_lsp.elaborate.parameters import Identity, identity, is_friend, is_template, path_of
 from smem_lsp.elaborate.signatures import declares, takes_as_many
@@ -22,6 +23,7 @@ from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, S
 from smem_lsp.semantics.entities import Entity, Functions, Namespace, Template
 from smem_lsp.semantics.function_scope import qualifiers_of
 from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.semantics.types import Record
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.queries import Query
@@ -43,10 +45,12 @@ class Found:
 @record
 class Lookup:
     """``functions``: all that a call may mean; None: others may be out of sight. ``record``: the class whose members
-    they are; None: they are of no class."""
+    they are; None: they are of no class. ``but_for``: a template, or a specialisation of one, is only declared; nothing
+    but its specialisations is called then."""
 
     functions: Sequence[Found] | None = None
     record: Record | None = None
+    but_for: bool = False
 
 
 @record
@@ -89,7 +93,7 @@ def looked_up(
         found = [each for function in plain for each in _by_arguments(site, function, seen, brought)]
     if _is_one_unseen(site, seen, plain, len(arguments)):
         return Lookup()
-    return Lookup(found)
+    return Lookup(found, but_for=_is_a_template_unseen(site, seen, plain, len(arguments)))
 
 
 # ---- by the name alone -----------------------------------------------------------------------------------------------
@@ -154,10 +158,16 @@ def _functions(level: Sequence[tuple[Declared, Scope]] | None) -> list[_Seen] | 
             found.append(_Seen(decl, home))
             continue
         meaning = home.of([(decl, home)], None, decl.name, True) if isinstance(decl, UsingDecl) else None
-        if not isinstance(meaning, Functions):
+        if not isinstance(decl, UsingDecl) or not isinstance(meaning, Functions):
             return None
-        found += [_Seen(each, where) for each, where in meaning.overloads]
+        found += [_Seen(each, where) for each, where in meaning.overloads if not _is_behind(each, decl)]
     return found
+
+
+def _is_behind(decl: FunctionDecl, using: UsingDecl) -> bool:
+    """Is a function of a namespace declared behind what uses its name, which brings in those in front of it
+    ([namespace.udecl]/11)?"""
+    return decl.source is using.source and decl.list[0] > using.target[1]
 
 
 def _is_of_block(seen: _Seen) -> bool:
@@ -166,10 +176,11 @@ def _is_of_block(seen: _Seen) -> bool:
 
 
 def _by_name(site: Site, function: Function, seen: Sequence[_Seen]) -> list[Found]:
-    """A function, if it is declared among what is seen."""
+    """A function, if it is declared among what is seen, with the default arguments that it has there."""
     home, _ = _place(site, function)
     declared = _declared(site, function, home)
-    sure: bool | None = None
+    surely: list[FunctionDecl] = []
+    perhaps: list[FunctionDecl] = []
     for each in seen:
         checkpoint()
         same: bool | None = False
@@ -178,8 +189,16 @@ def _by_name(site: Site, function: Function, seen: Sequence[_Seen]) -> list[Foun
         elif next(around for around in each.home.outwards() if around.namespace) is home:
             same = declares(each.decl, function, each.home, site.top)
         if same is not False:
-            sure = sure or (each.sure and same is True)
-    return [] if sure is None else [Found(function, sure=sure)]
+            (surely if each.sure and same else perhaps).append(each.decl)
+    if not (surely or perhaps):
+        return []
+    known, possible = (_as_declared(function, decls) for decls in (surely, [*surely, *perhaps]))
+    return [Found(possible, sure=bool(surely) and known is possible)]
+
+
+def _as_declared(function: Function, declared: Sequence[FunctionDecl]) -> Function:
+    whole = [decl for decl in declared if decl.body is not None]
+    return as_declared(function, [decl for decl in declared if decl.body is None], defined=bool(whole))
 
 
 def _declared(site: Site, function: Function, home: Scope) -> Mapping[FunctionDecl, bool | None]:
@@ -210,6 +229,24 @@ def _is_one_unseen(site: Site, seen: Sequence[_Seen], named: Sequence[Function],
         and not any(_by_name(site, function, [each]) for function in named)
         for each in seen
     )
+
+
+def _is_a_template_unseen(site: Site, seen: Sequence[_Seen], named: Sequence[Function], count: int) -> bool:
+    """The same of a template, or of a specialisation of one."""
+    return any(
+        each.decl.body is None
+        and each.decl.parameters is not None
+        and "__device__" in each.decl.source.texts[slice(*each.decl.head)]
+        and takes_as_many(each.decl, count)
+        and not any(_is_of_template(site, function, each) for function in named)
+        for each in seen
+    )
+
+
+def _is_of_template(site: Site, function: Function, seen: _Seen) -> bool:
+    if is_specialization(function):
+        return not seen.decl.parameters and spelled_alike(seen.decl, function)
+    return bool(seen.decl.parameters) and bool(_by_name(site, function, [seen]))
 
 
 # ---- by the arguments ------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from smem_lsp.elaborate.addressed_functions import addressed, of_template_parame
 from smem_lsp.elaborate.best_function import left_by_type
 from smem_lsp.elaborate.call_lookup import Found, looked_up
 from smem_lsp.elaborate.call_sites import MAX_TOKENS, MOST_CANDIDATES, Arguments, Callee, Site
-from smem_lsp.elaborate.explicit_specializations import specialised
+from smem_lsp.elaborate.explicit_specializations import is_specialised_for, specialised
 from smem_lsp.elaborate.header_functions import constant_functions
 from smem_lsp.elaborate.out_of_line import specializations
 from smem_lsp.elaborate.parameters import (
@@ -27,6 +27,7 @@ from smem_lsp.semantics.entities import Argument, Functions
 from smem_lsp.semantics.intrinsics import takes_as_they_are
 from smem_lsp.semantics.redeclarations import all_defined
 from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.semantics.types import INT, Record, Scalar, Type, is_number, plain_type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -55,12 +56,29 @@ def candidates(site: Site, callee: tree.Name, arguments: Arguments, scope: Scope
     around = [(each.function, each.around) for each in made if each.around is not None]
     functions = [each.function for each in made]
     left = _fitting(site, functions, callee, arguments, scope, perhaps, around, of_one_set=True)
-    if _are_too_many(left):
+    if _are_too_many(left) or (found.but_for and not _are_specialised(site, left, callee, arguments, scope)):
         return []
     kept = [each for each in made if each.function in left]
     if any(_is_of_open_class(site, each) for each in kept) or (kept and all(each.open for each in kept)):
         return []  # or it is something that is not in sight
     return [Callee(each.function, each.around) for each in kept]
+
+
+def _are_specialised(
+    site: Site, left: Sequence[Function], callee: tree.Name, arguments: Arguments, scope: Scope
+) -> bool:
+    """Does a call mean an explicit specialisation of a template that is not in sight: the only one that it surely
+    is, or one of several, where the template arguments are not known?"""
+    given = _explicit(callee, scope)
+    if len(left) > 1 and None in (given or ()):
+        return all(map(is_specialization, left))
+    return len(left) == 1 and is_specialised_for(left[0], given, arguments, site.top, scope)
+
+
+def _explicit(callee: tree.Name, scope: Scope) -> list[Argument] | None:
+    """The template arguments that a call spells."""
+    spelled = callee.arguments[-1] if callee.arguments else None
+    return None if spelled is None else [scope.argument(each) for each in spelled]
 
 
 def _of_class(
@@ -132,8 +150,7 @@ def _fitting(
     of_one_set: bool = False,
 ) -> list[Function]:
     """Those that fit the template arguments and the types of the arguments of a call, as in ``left_by_type``."""
-    spelled = callee.arguments[-1] if callee.arguments else None
-    given = None if spelled is None else [scope.argument(each) for each in spelled]
+    given = _explicit(callee, scope)
     left = specialised(site, given, found, arguments, scope)
     return left_by_type(
         site, left, arguments, of_one_set=of_one_set, explicit=given, perhaps=perhaps, around=around

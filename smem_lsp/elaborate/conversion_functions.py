@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from smem_lsp.elaborate.special_members import is_explicit
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.semantics import collect, type_of
 from smem_lsp.semantics.declarations import FunctionDecl
@@ -27,20 +28,15 @@ _TO_NUMBERS = Query[Record, tuple[FunctionDecl, ...]]("conversions of a class to
 def _to_numbers(record: Record) -> tuple[FunctionDecl, ...]:
     found: dict[tuple[str, bool], FunctionDecl] = {}
     open_: dict[tuple[str, bool], FunctionDecl] = {}
-    for decl, kind in _conversions(record):
+    for decl, kind in conversions(record):
         if kind is None or is_number(kind):
-            (open_ if kind is None else found).setdefault((decl.name, _is_const(decl)), decl)
+            (open_ if kind is None else found).setdefault((decl.name, leaves_as_it_is(decl)), decl)
     return tuple(found.values()) or tuple(open_.values())
 
 
 def to_class(record: Record, wanted: Record) -> tuple[FunctionDecl, ...]:
     """The conversions of a class and its bases to another class."""
-    return tuple(decl for decl, kind in _conversions(record) if kind == wanted)
-
-
-def may_convert(record: Record, wanted: Record) -> bool:
-    """Has a class, or one of its bases, a conversion to another class, or to what is not known?"""
-    return any(kind is None or kind == wanted for _, kind in _conversions(record))
+    return tuple(decl for decl, kind in conversions(record) if kind == wanted)
 
 
 def may_be_operand(record: Record) -> bool:
@@ -48,10 +44,10 @@ def may_be_operand(record: Record) -> bool:
     parts = with_bases(record)
     if any(each.decl.body is None or None in bases_of(each) for each in parts):
         return True
-    return any(not isinstance(kind, Record) for _, kind in _conversions(record))
+    return any(not isinstance(kind, Record) for _, kind in conversions(record))
 
 
-def _conversions(record: Record) -> Iterator[tuple[FunctionDecl, Type | None]]:
+def conversions(record: Record) -> Iterator[tuple[FunctionDecl, Type | None]]:
     """The conversions of a class and its bases, each with the type that it leads to; None: not known."""
     for each in with_bases(record):
         for name, declared in collect.inside(each.decl).names.items():
@@ -79,7 +75,8 @@ def _operator_at(decl: FunctionDecl) -> int:
     return next((i for i in range(first, last) if decl.source.kinds[i] == "OPERATOR"), last)
 
 
-def _is_const(decl: FunctionDecl) -> bool:
+def leaves_as_it_is(decl: FunctionDecl) -> bool:
+    """Is it a conversion that is ``const``, and so one of an object that is, too?"""
     return decl.source.texts[decl.list[1] + 1 : decl.list[1] + 2] == ["const"]
 
 
@@ -105,13 +102,11 @@ def wanted(found: tuple[FunctionDecl, ...], record: Record, asked: Wanted) -> Fu
     fitting = [
         decl
         for decl in found
-        if asked.explicit
-        or "explicit" not in decl.source.texts[slice(*decl.head)]
-        or (asked.truth and target(record, decl) == BOOL)
+        if asked.explicit or not is_explicit(decl) or (asked.truth and target(record, decl) == BOOL)
     ]
     if asked.constant is not None:  # the object decides before the result does ([over.ics.rank]/3.2.6)
-        bare = [decl for decl in fitting if not _is_const(decl)]
-        fitting = bare if bare and not asked.constant else [decl for decl in fitting if _is_const(decl)]
+        bare = [decl for decl in fitting if not leaves_as_it_is(decl)]
+        fitting = bare if bare and not asked.constant else [decl for decl in fitting if leaves_as_it_is(decl)]
     exact = [decl for decl in fitting if kind is not None and target(record, decl) == kind]
     left = exact or fitting
     return left[0] if len({decl.name for decl in left}) == 1 and is_number(target(record, left[0])) else None

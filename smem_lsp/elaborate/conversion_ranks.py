@@ -6,9 +6,9 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from smem_lsp.elaborate.parameters import Parameter, decayed, implied_binding, path_of
-from smem_lsp.elaborate.special_members import class_name
-from smem_lsp.elaborate.value_categories import Binding, Category, Given, preferred
-from smem_lsp.elaborate.viable_functions import Call, Taken
+from smem_lsp.elaborate.special_members import Special, class_name, own_bindings
+from smem_lsp.elaborate.value_categories import Binding, Category, Given, may_bind, preferred
+from smem_lsp.elaborate.viable_functions import Call, Taken, is_certain, is_viable
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.semantics.entities import is_open
 from smem_lsp.semantics.scope import Scope, bases_of
@@ -45,6 +45,8 @@ def _rank(given: Type | None, wanted: Type | None) -> int | None:
         return _MADE if is_number(given) or isinstance(given, Pointer | Array) else None
     if isinstance(wanted, Pointer) and isinstance(decayed(given), Pointer):
         return _CONVERTED if plain_type(wanted.target) == VOID and _is_object(decayed(given)) else None
+    if isinstance(given, Record):
+        return _MADE if is_number(wanted) else None
     if not (isinstance(given, Scalar) and isinstance(wanted, Scalar)):  # an enumeration, for one
         return None
     if not (is_number(given) and is_number(wanted)):
@@ -62,6 +64,29 @@ def _unqualified(kind: Type | None) -> Type | None:
     if isinstance(kind, Array):
         return Array(plain_type(kind.element), kind.count)
     return Pointer(plain_type(kind.target)) if isinstance(kind, Pointer) else kind
+
+
+def takes_by_itself(top: Scope, function: Function, call: Call) -> bool | None:
+    """Is the first argument of a call what the parameter wants, without a function that converts it? None: not
+    known."""
+    first = asked(top, function, call)[:1]
+    rank = _rank(call.arguments[0].type, first[0].type) if first else None
+    return None if rank is None else rank < _MADE
+
+
+def wins_against_own(
+    top: Scope, function: Function, call: Call, record: Record, special: Special
+) -> bool | None:
+    """Does a function take an object of a class, or of one that is derived from it, better than those that the class
+    has without that somebody wrote them, which are no templates ([over.match.best])? None: not known."""
+    if not is_viable(top, function, call):
+        return False
+    given, (one, *_) = call.arguments[0], asked(top, function, call)
+    bound = [each for each in own_bindings(record, special) if may_bind(given, each, same=True)]
+    orders = [order(given, one, TargetParameter(record, each, each.constant)) for each in bound]
+    if any(each is not None and each >= 0 for each in orders):
+        return False
+    return None if None in orders or (orders and not is_certain(top, function, call, ())) else True
 
 
 def _is_object(kind: Type | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smem_lsp.elaborate.call_sites import Arguments, Site
-from smem_lsp.elaborate.parameters import Identity, identity, is_template, parameter_types
+from smem_lsp.elaborate.parameters import Identity, decayed, identity, is_template, parameter_types
 from smem_lsp.semantics.deduction import bind_call
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.scope import Scope
@@ -49,6 +49,20 @@ def specialised(
         if False not in answers:
             left.append(function)
     return left
+
+
+def is_specialised_for(
+    function: Function, given: Sequence[Argument] | None, arguments: Arguments, top: Scope, scope: Scope
+) -> bool:
+    """Is it surely the specialisation for these arguments, whatever its template is?"""
+    spelled = spelled_arguments(function)
+    if not is_specialization(function):
+        return False
+    if spelled and given is not None and len(spelled) == len(given):
+        return all(same(each, spelled_argument(function, at, scope)) for each, at in zip(given, spelled))
+    kinds = list(map(decayed, arguments.types))
+    told = given is None or not spelled
+    return told and None not in kinds and kinds == list(parameter_types(function, top))
 
 
 def _stands_for(special: Function, primary: Function, top: Scope) -> Sequence[Argument] | None:

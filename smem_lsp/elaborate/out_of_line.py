@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from smem_lsp.elaborate.default_arguments import as_declared
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.entities import Argument
@@ -35,7 +36,7 @@ def defined_outside(record: Record, decl: FunctionDecl, named: Iterable[Function
     if len(found) > 1:
         constant = _is_constant(decl.source.texts, decl.list[1])
         found = [each for each in found if _is_constant_function(each) == constant]
-    return found[0] if len(found) == 1 else None
+    return as_declared(found[0], [decl]) if len(found) == 1 else None
 
 
 def specializations(record: Record, named: Iterable[Function]) -> list[tuple[Function, bool]]:

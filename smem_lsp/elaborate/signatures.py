@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import takewhile
 
+from smem_lsp.elaborate.default_arguments import spelled_alike
 from smem_lsp.semantics import type_of
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.function_scope import function_scope
@@ -153,5 +154,5 @@ def _declares(decl: FunctionDecl, function: Function, home: Scope, top: Scope) -
     if len(spelled) != len(own):
         return False
     if template:
-        return None
+        return spelled_alike(decl, function) or None
     return same(Signature(spelled, frozenset()), Signature(own, frozenset()))

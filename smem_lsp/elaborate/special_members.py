@@ -11,6 +11,7 @@ import enum
 from collections.abc import Iterator
 from functools import partial
 
+from smem_lsp.elaborate.value_categories import Binding
 from smem_lsp.semantics import collect, type_of
 from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl, UsingDecl, declaration_tree
 from smem_lsp.semantics.scope import bases_of
@@ -52,13 +53,26 @@ def written(record: Record, special: Special) -> tuple[FunctionDecl, ...]:
     """The functions of this kind that the author of a class wrote a body for, here or out of line."""
     match special:
         case Special.COPY:
-            found = tuple(decl for decl in constructors(record) if _takes_own(record, decl))
+            found = tuple(decl for decl in constructors(record) if is_copy(record, decl))
         case Special.ASSIGN:
-            found = tuple(decl for decl in assignments(record) if _takes_own(record, decl))
+            found = tuple(decl for decl in assignments(record) if is_copy(record, decl))
         case Special.DESTROY:
             own = destructor(record)
             found = () if own is None else (own,)
     return tuple(decl for decl in found if not is_defaulted(decl))
+
+
+def rivals(record: Record, special: Special) -> tuple[FunctionDecl, ...]:
+    """The templates of a class that take an object as it is, and so may win against what copies or assigns one."""
+    declared = {Special.COPY: constructors, Special.ASSIGN: assignments}.get(special)
+    found = () if declared is None else declared(record)
+    return tuple(decl for decl in found if decl.parameters is not None and _takes_as_it_is(decl))
+
+
+def _takes_as_it_is(decl: FunctionDecl) -> bool:
+    """``T&``, ``T&&``, which may be of an object that is not ``const`` ([temp.deduct.call])"""
+    words = _first_parameter(decl)
+    return not {"&", "&&"}.isdisjoint(words) and "const" not in words
 
 
 def runs_code(record: Record, special: Special) -> bool:
@@ -72,7 +86,8 @@ _RUNS_CODE = Query[tuple[Record, Special], bool]("does a special member run what
 
 def _runs_code(record: Record, special: Special) -> bool:
     return any(
-        written(each, special) or count == _MOST_PARTS for count, each in enumerate(all_parts(record), 1)
+        written(each, special) or rivals(each, special) or count == _MOST_PARTS
+        for count, each in enumerate(all_parts(record), 1)
     )
 
 
@@ -81,6 +96,7 @@ def all_written(record: Record, special: Special) -> Iterator[FunctionDecl]:
     the others."""
     for each in all_parts(record):
         yield from written(each, special)
+        yield from rivals(each, special)
 
 
 def all_constructors(record: Record) -> Iterator[FunctionDecl]:
@@ -140,18 +156,57 @@ def element_of(kind: Type | None) -> Type | None:
 def moves(record: Record, special: Special) -> bool:
     """Has a class a move constructor, or a move assignment, written or implicit ([class.copy.ctor]/8,
     [class.copy.assign]/4)? One without copies from what may be moved from."""
-    made = [decl for decl in constructors(record) if _takes_own(record, decl)]
-    given = [decl for decl in assignments(record) if _takes_own(record, decl)]
+    made = [decl for decl in constructors(record) if is_copy(record, decl)]
+    given = [decl for decl in assignments(record) if is_copy(record, decl)]
     own = made if special is Special.COPY else given
     return any(map(_takes_rvalue, own)) or not (made or given or destructor(record))
 
 
 def _takes_rvalue(decl: FunctionDecl) -> bool:
+    return "&&" in _first_parameter(decl)
+
+
+def _first_parameter(decl: FunctionDecl) -> list[str]:
+    """The words and marks of what it takes first."""
     parsed = decl.source.parse("parameters", *decl.list)
     first = parsed[0] if isinstance(parsed, list) and parsed else None
-    if not isinstance(first, tree.Declaration) or not first.declarators:
-        return False
-    return "&&" in first.declarators[0].pointers
+    if not isinstance(first, tree.Declaration):
+        return []
+    return [*first.words, *(first.declarators[0].pointers if first.declarators else ())]
+
+
+def takes_constant(record: Record, special: Special) -> bool:
+    """Does what copies an object of a class, or assigns one, take a ``const`` one? An implicit function does where
+    those of all parts do ([class.copy.ctor]/7, [class.copy.assign]/2)."""
+    work = partial(_takes_constant, record, special)
+    return _TAKES_CONSTANT.of(record.scope.state.store, (record, special), work)
+
+
+_TAKES_CONSTANT = Query[tuple[Record, Special], bool](
+    "does what copies an object take a const one", cycle=True
+)
+
+
+def _takes_constant(record: Record, special: Special) -> bool:
+    declared = constructors(record) if special is Special.COPY else assignments(record)
+    own = [_first_parameter(decl) for decl in declared if is_copy(record, decl)]
+    own = [words for words in own if "&&" not in words]
+    if own:
+        return any("const" in words or "&" not in words for words in own)
+    return all(takes_constant(each, special) for each in parts(record))
+
+
+def own_bindings(record: Record, special: Special) -> list[Binding]:
+    """How the functions of a class take an object that copy, or assign, one and that nobody wrote: implicit ones
+    ([class.copy.ctor]/6, [class.copy.assign]/2) and defaulted ones."""
+    declared = constructors(record) if special is Special.COPY else assignments(record)
+    own = [decl for decl in declared if is_copy(record, decl)]
+    found = [Binding("&", takes_constant(record, special))] if not own else []
+    if not own and moves(record, special):
+        found.append(Binding("&&"))
+    for words in (_first_parameter(decl) for decl in own if is_defaulted(decl)):
+        found.append(Binding("&&" if "&&" in words else "&" if "&" in words else "", "const" in words))
+    return found
 
 
 def takes_list(record: Record) -> bool:
@@ -170,6 +225,11 @@ def inherits_constructors(record: Record) -> bool:
     names = {class_name(base) for base in bases_of(record) if base is not None}
     declared = collect.inside(record.decl).names
     return any(isinstance(each, UsingDecl) for name in names for each in declared.get(name, ()))
+
+
+def uses(record: Record, name: str) -> bool:
+    """``using Base::name;``"""
+    return any(isinstance(decl, UsingDecl) for decl, _ in record.scope.own(name))
 
 
 def is_defaulted(decl: FunctionDecl) -> bool:
@@ -193,7 +253,12 @@ def _is_destructor(decl: FunctionDecl) -> bool:
     return name > decl.head[0] and decl.source.texts[name - 1] == "~"
 
 
-def _takes_own(record: Record, decl: FunctionDecl) -> bool:
+def is_explicit(decl: FunctionDecl) -> bool:
+    """``explicit T(int)``"""
+    return "explicit" in decl.source.texts[slice(*decl.head)]
+
+
+def is_copy(record: Record, decl: FunctionDecl) -> bool:
     """Is it called with one object of its own class ([class.copy.ctor], [class.copy.assign])? No template is."""
     if decl.parameters is not None:
         return False

@@ -7,8 +7,9 @@ no candidate; where it is not known what one means, it may be none.
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from smem_lsp.elaborate.converted_constants import are_taken, may_have_defaults
 from smem_lsp.elaborate.deducible import names_of_parameters
 from smem_lsp.elaborate.parameters import binding, function_parameters
 from smem_lsp.elaborate.returned_types import declaration_of
@@ -42,6 +43,7 @@ from smem_lsp.semantics.types import (
     FunctionType,
     Pointer,
     Record,
+    Reference,
     Type,
     is_number,
     plain_type,
@@ -63,21 +65,63 @@ def succeeds(
     """Does every type in the declaration mean something? None: not known. ``around``: of the class that defines it."""
     if not parameters_of(function):
         return True
+    parameters = parameters_of(function)
+    taken = are_taken(parameters, explicit, _scope(function, explicit, top, around))
+    if not taken:
+        return taken
     spelled = list(_spelled(function, len(explicit), len(given)))
     if any(each is None for each in spelled):
         return None
-    if not spelled:
+    defaults = any(each.default is not None for each in parameters)
+    if not (spelled or explicit or defaults or any(_computed_bounds(function))):
         return True
     arguments = bind_call(function, explicit, [each.qualified for each in given], top)
     if arguments is None:
-        return None
-    bound = {each.name: argument for each, argument in zip(parameters_of(function), arguments) if each.name}
-    own = {each.name for each in parameters_of(function)[len(explicit) :]}
-    bound |= dict.fromkeys(_open(function, given, own))
-    where = function_scope(top, function, bound) if around is None else around.bind(bound)
+        return None if spelled else True
+    bound = {each.name: argument for each, argument in zip(parameters, arguments) if each.name}
+    own = {each.name for each in parameters[len(explicit) :]}
+    open_ = dict.fromkeys(_open(function, given, own))
+    where = function_scope(top, function, bound | open_) if around is None else around.bind(bound | open_)
+    named = names_of_parameters(function, len(given))
+    if not may_have_defaults([each for each in parameters[len(explicit) :] if each.name not in named], where):
+        return False
     parts = [each for each in spelled if each is not None]
-    answer = _all(_means(*each, where) for each in parts)
+    answer = _all(iter([*(_means(*each, where) for each in parts), *_built(function, bound, where)]))
     return None if answer and any(_is_built_on(source, part) for source, part, _ in parts) else answer
+
+
+def _built(function: Function, bound: Mapping[str, Argument], where: Scope) -> Iterator[bool | None]:
+    """Can the types of the parameters and of the result be made of the template arguments? There is no address of a
+    reference, no array of no elements, no parameter that is ``void``, no result that is an array."""
+    for dim in _computed_bounds(function):
+        count = where.semantics.evaluate(dim, where)
+        yield None if count is None else count > 0
+    odd = {name for name, argument in bound.items() if _is_odd(argument)}
+    if odd:
+        source, head, behind = declaration_of(function)
+        tokens = [(source, head), (source, behind), (source, function.definition.island.parameters)]
+        tokens += [each.type_tokens for each in parameters_of(function)]
+        yield None if any(not odd.isdisjoint(of.texts[slice(*at)]) for of, at in tokens) else True
+
+
+def _computed_bounds(function: Function) -> Iterator[tree.Expr]:
+    """The bounds of arrays among the parameters, but for numbers and names."""
+    for declaration in function.parameters or ():
+        for declarator in declaration.declarators[:1]:
+            for dim in declarator.dims:
+                if dim is not None and not isinstance(dim, tree.Number | tree.Name):
+                    yield dim
+
+
+def _is_odd(argument: Argument) -> bool:
+    """Is it a type of which not every other type can be made?"""
+    return argument == VOID or isinstance(argument, Reference | Array | FunctionType)
+
+
+def _scope(function: Function, explicit: Sequence[Argument], top: Scope, around: Scope | None) -> Scope:
+    """That of the declaration, with the template arguments that a call spells."""
+    bound = {each.name: argument for each, argument in zip(parameters_of(function), explicit) if each.name}
+    return function_scope(top, function, bound) if around is None else around.bind(bound)
 
 
 def _is_built_on(source: Source, where: Range) -> bool:

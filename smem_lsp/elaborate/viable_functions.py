@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from smem_lsp.elaborate import substitution
-from smem_lsp.elaborate.conversion_functions import may_be_operand, may_convert
 from smem_lsp.elaborate.deducible import may_be_deduced
 from smem_lsp.elaborate.parameters import (
     Identity,
@@ -19,11 +18,10 @@ from smem_lsp.elaborate.parameters import (
     is_template,
     parameter_types,
 )
-from smem_lsp.elaborate.special_members import constructors, inherits_constructors
+from smem_lsp.elaborate.user_conversions import is_or_derives, makes_number, makes_object
 from smem_lsp.elaborate.value_categories import Binding, Category, Given, may_bind
-from smem_lsp.elaborate.virtual_functions import with_bases
-from smem_lsp.semantics.entities import Argument, is_open
-from smem_lsp.semantics.scope import Scope, bases_of
+from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import (
     Array,
@@ -187,6 +185,8 @@ def _surely_takes(taken: Taken, parameter: Parameter, function: Function, own: f
         return isinstance(given.type, Array) and _surely_leads(taken, deduced=deduced)
     if wanted is None and (not deduced or any(each.templated for each in parameter.names)):
         return False
+    if _by_function(given.type, wanted) and not _is_made(given, wanted):
+        return False
     return _surely_binds(given, bound, deduced=deduced)
 
 
@@ -210,14 +210,14 @@ def _surely_binds(given: Given, bound: Binding, *, deduced: bool) -> bool:
 
 def _takes(taken: Taken, function: Function) -> bool:
     given, wanted = taken.given, taken.wanted
-    if _never(given.type, wanted) and not (given.null and isinstance(wanted, Pointer)):
+    if _never(given, wanted) and not (given.null and isinstance(wanted, Pointer)):
         return False
     bound = taken.binding(function)
     if isinstance(given.type, Array) and isinstance(wanted, Array | Pointer):
         return _takes_array(taken, given.type, wanted)
     if bound is None or not _is_value(given.type) or not _is_value(wanted):
         return True
-    return may_bind(given, bound, same=_may_be(given.type, wanted))
+    return may_bind(given, bound, same=is_or_derives(given.type, wanted))
 
 
 def _takes_array(taken: Taken, array: Array, wanted: Array | Pointer) -> bool:
@@ -242,13 +242,12 @@ def _is_value(kind: Type | None) -> bool:
     return isinstance(kind, Record) or is_number(kind)
 
 
-def _never(given: Type | None, wanted: Type | None) -> bool:
-    """Is there surely no conversion from one type to the other?"""
+def _never(argument: Given, wanted: Type | None) -> bool:
+    """Is there surely no conversion of an argument to a type?"""
+    given = argument.type
     address = isinstance(given, Pointer | Array)
-    if isinstance(wanted, Record) and given is not None:
-        return _never_made(given, wanted)
-    if isinstance(given, Record) and is_number(wanted):
-        return not may_be_operand(given)
+    if _by_function(given, wanted):
+        return _is_made(argument, wanted) is False
     if isinstance(wanted, Enum):
         if isinstance(given, Enum):  # that of a class template and that of its instance may be one
             return given.decl is not wanted.decl
@@ -261,6 +260,20 @@ def _never(given: Type | None, wanted: Type | None) -> bool:
     return address and is_number(wanted) and getattr(wanted, "kind", "") != "bool"
 
 
+def _by_function(given: Type | None, wanted: Type | None) -> bool:
+    """Does nothing but a function that somebody wrote make an argument of one type one of another?"""
+    if isinstance(wanted, Record):
+        return given is not None and not is_or_derives(given, wanted)
+    return isinstance(given, Record) and is_number(wanted)
+
+
+def _is_made(given: Given, wanted: Type | None) -> bool | None:
+    """Is there such a function? None: not known."""
+    if isinstance(wanted, Record):
+        return makes_object(given, wanted)
+    return None if wanted is None else makes_number(given, wanted)
+
+
 def _never_points(given: Type | None, wanted: Type | None) -> bool:
     """Does an address of the one surely not become one of the other ([conv.ptr], [conv.qual])?"""
     if is_constant(given) and is_constant(wanted) is False:
@@ -268,27 +281,4 @@ def _never_points(given: Type | None, wanted: Type | None) -> bool:
     given, wanted = plain_type(given), plain_type(wanted)
     if not (_is_value(given) and _is_value(wanted)):
         return False
-    return not _may_be(given, wanted)
-
-
-def _may_be(given: Type | None, wanted: Type | None) -> bool:
-    """Is it this type, or a class derived from it? A class template stands for any of its instances inside itself."""
-    if isinstance(given, Enum) and isinstance(wanted, Enum):
-        return given.decl is wanted.decl
-    if not isinstance(given, Record) or not isinstance(wanted, Record):
-        return given == wanted
-    parts = with_bases(given)
-    return wanted in parts or (is_open(wanted) and any(each.decl is wanted.decl for each in parts))
-
-
-def _never_made(given: Type, wanted: Record) -> bool:
-    """Is surely no object of a class made of a value: has it no constructor that takes one, and the class of the value
-    no conversion to it ([over.match.copy])?"""
-    if wanted.decl.body is None or constructors(wanted) or inherits_constructors(wanted):
-        return False
-    if not isinstance(given, Record):
-        return is_number(given) or isinstance(given, Pointer | Array)
-    parts = with_bases(given)
-    if _may_be(given, wanted) or any(each.decl.body is None or None in bases_of(each) for each in parts):
-        return False
-    return not may_convert(given, wanted)
+    return not is_or_derives(given, wanted)

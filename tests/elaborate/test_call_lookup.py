@@ -518,3 +518,137 @@ def test_what_is_not_known_is_not_guessed(declared: str, call: str) -> None:
     """A type that is not known may bring the function that is called."""
     assert verdict(declared, call, HALF, OWN) != "race-free"
     assert verdict(declared, call, OWN, HALF) != "racy"
+
+
+@pytest.mark.parametrize(
+    ("declared", "call"),
+    cases(
+        """
+void f(TO, int, int = 1);
+void f(TO, int a, int b) CALLED
+void f(TO, long) OTHER
+> f(s, t, 3);
+
+void f(TO, int a, int b) CALLED
+void f(TO, long) OTHER
+void f(TO, int, int = 2);
+> f(s, t, 3);
+
+void f(TO, int, int) OTHER
+void f(TO, float) CALLED
+void g(TO) { f(s, t, 3); }
+void f(TO, int, int = 2);
+> g(s, t);
+
+void f(TO, int a, int b);
+void f(TO, long) CALLED
+void g(TO) { f(s, t, 3); }
+void f(TO, int, int = 2) OTHER
+> g(s, t);
+
+void f(TO, int, int, int = 3);
+void f(TO, int, int = 2, int);
+void f(TO, int a, int b, int c) { if (a + b + c == 6) CALLED else OTHER }
+> f(s, t, 1);
+
+template <class T> void f(TO, T, int = 2);
+template <class T> void f(TO, T, int n) CALLED
+void f(TO, long) OTHER
+> f(s, t, 3);
+
+struct X { void f(TO, int, int = 2); void f(TO, long) OTHER };
+void X::f(float* s, int t, int, int n) { if (n == 2) CALLED else OTHER }
+> X x; x.f(s, t, 3);
+
+struct X { X() {} X(TO, int b = 2); };
+inline X::X(float* s, int t, int b) { if (b == 2) CALLED else OTHER }
+> X x(s, t);
+
+constexpr int b = 5;
+void f(TO, int = b + 1);
+void f(TO, int c) { if (c == 6) CALLED else OTHER }
+> f(s, t);
+"""
+    ),
+)
+def test_a_function_has_the_default_arguments_of_all_declarations_in_front(declared: str, call: str) -> None:
+    """[dcl.fct.default]/4"""
+    assert right(declared, call)
+
+
+def test_a_default_argument_whose_names_mean_something_else_at_the_definition_is_said() -> None:
+    declared = "constexpr int b = 5; void f(TO, int = b); void f(TO, int b) { if (b == 5) CALLED else OTHER }"
+    assert verdict(declared, "f(s, t);", OWN, HALF) == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("declared", "call"),
+    cases(
+        """
+namespace p { void f(int, TO) CALLED }
+using p::f;
+namespace p { void f(char, TO) OTHER }
+> f('a', s, t);
+
+namespace p { void f(int, TO) CALLED }
+namespace q { using p::f; }
+namespace p { void f(char, TO) OTHER }
+> q::f('a', s, t);
+
+namespace p { void f(char, TO); void f(int, TO) OTHER }
+using p::f;
+namespace p { void f(char, TO) CALLED }
+> f('a', s, t);
+"""
+    ),
+)
+def test_a_using_declaration_brings_in_what_stands_in_front_of_it(declared: str, call: str) -> None:
+    """[namespace.udecl]/11"""
+    assert right(declared, call)
+
+
+@pytest.mark.parametrize(
+    ("declared", "call"),
+    cases(
+        """
+template <class T> void f(T, TO);
+void f(long, TO) CALLED
+> f(3, s, t);
+
+template <class T> void f(T, TO);
+template <> void f(float, TO) CALLED
+> f(3, s, t);
+
+template <class T> void f(T, TO) CALLED
+template <> void f(int, TO);
+> f(3, s, t);
+
+template <class T> void f(TO);
+template <> void f<float>(TO) CALLED
+template <> void f<int>(TO) OTHER
+> f<double>(s, t);
+"""
+    ),
+)
+def test_a_template_that_is_only_declared_may_be_called(declared: str, call: str) -> None:
+    assert {verdict(declared, call, *each) for each in ((OWN, HALF), (HALF, OWN))} == {"undecided"}
+
+
+@pytest.mark.parametrize(
+    ("declared", "call"),
+    cases(
+        """
+template <class T> void f(T, TO);
+template <> void f(float, TO) CALLED
+template <> void f(int, TO) OTHER
+> f(3.0f, s, t);
+
+template <class T> void f(TO);
+template <> void f<float>(TO) CALLED
+template <> void f<int>(TO) OTHER
+> f<float>(s, t);
+"""
+    ),
+)
+def test_a_specialisation_of_it_is_called_where_the_arguments_are_its_own(declared: str, call: str) -> None:
+    assert right(declared, call)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from which_is_called import cases, right
+from which_is_called import HALF, OWN, cases, right, verdict
 
 
 @pytest.mark.parametrize(
@@ -103,3 +103,76 @@ void f(const void*, TO) OTHER
 )
 def test_what_is_deduced_decides_whether_a_template_is_a_candidate(declared: str, call: str) -> None:
     assert right(declared, call)
+
+
+@pytest.mark.parametrize(
+    ("declared", "call"),
+    cases(
+        """
+template <unsigned N> void f(int, TO) OTHER
+template <int N> void f(long, TO) CALLED
+> f<-1>(1, s, t);
+
+template <unsigned N> void f(int, TO) CALLED
+template <int N> void f(long, TO) OTHER
+> f<1>(1, s, t);
+
+template <bool N> void f(int, TO) OTHER
+template <int N> void f(long, TO) CALLED
+> f<2>(1, s, t);
+
+template <char N> void f(int, TO) OTHER
+template <int N> void f(long, TO) CALLED
+> f<300>(1, s, t);
+
+enum E { A, B }; template <E N> void f(int, TO) OTHER
+template <int N> void f(long, TO) CALLED
+> f<1>(1, s, t);
+
+enum class E { A, B }; template <int N> void f(int, TO) OTHER
+template <E N> void f(long, TO) CALLED
+> f<E::A>(1, s, t);
+
+template <int* N> void f(int, TO) OTHER
+template <int N> void f(long, TO) CALLED
+> f<0>(1, s, t);
+
+template <class T, T N> void f(int, TO) OTHER
+template <class T, int N> void f(long, TO) CALLED
+> f<unsigned, -1>(1, s, t);
+
+template <int A, unsigned B = A> void f(int, TO) OTHER
+template <int N> void f(long, TO) CALLED
+> f<-1>(1, s, t);
+
+template <int N> void f(int (&)[N], TO, char (*)[N % 2 == 0] = 0) OTHER
+template <int N> void f(const int (&)[N], TO) CALLED
+> int a[3]; f(a, s, t);
+"""
+    ),
+)
+def test_a_value_is_one_of_its_parameter_and_an_array_has_elements(declared: str, call: str) -> None:
+    """[temp.arg.nontype]/2, [temp.deduct.general]/11"""
+    assert right(declared, call)
+
+
+@pytest.mark.parametrize(
+    ("declared", "call"),
+    cases(
+        """
+template <class T> void f(int, TO, T* = 0) OTHER
+template <class T> void f(long, TO) CALLED
+> f<int&>(1, s, t);
+
+template <class T> void f(int, TO, T& (*)() = 0) OTHER
+template <class T> void f(long, TO) CALLED
+> f<void>(1, s, t);
+
+template <class T> void f(int, TO, T (*)[2] = 0) OTHER
+template <class T> void f(long, TO) CALLED
+> f<void>(1, s, t);
+"""
+    ),
+)
+def test_a_type_of_which_not_every_other_one_is_made_leaves_the_call_open(declared: str, call: str) -> None:
+    assert {verdict(declared, call, *each) for each in ((OWN, HALF), (HALF, OWN))} == {"undecided"}

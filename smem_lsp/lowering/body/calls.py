@@ -72,8 +72,8 @@ def _computed_callee(ctx: Context, expr: tree.Call, callee: tree.Expr, scope: Lo
     if known_function is not None:
         followed = function_values.call(ctx, known_function, expr, callee, scope)
     elif object_ is not None:
-        operator = tree.Name(callee.lo, callee.hi, "operator()")
-        followed = methods.call_object(ctx, object_, expr, operator, scope)
+        given = value_categories.given(ctx, callee, scope)
+        followed = methods.call_object(ctx, object_, expr, callee, scope, given)
     else:
         followed = temporaries.call_temporary(ctx, callee, expr, scope)
     return _called_place(ctx, expr, callee, scope) if followed is None else followed

@@ -175,7 +175,7 @@ def returned(ctx: Context, variable: Variable, record: Record, expr: tree.Expr, 
     own = scope.owner(expr.text) if isinstance(expr, tree.Name) else None
     source = effects.designated(ctx, expr, scope)
     if own is None or source is None or not objects.alike(ctx, source, variable):
-        give(ctx, variable, record, expr, scope)
+        _give_converted(ctx, variable, record, expr, scope)
         return
     if own.boundary is Boundary.FUNCTION:
         give(ctx, variable, record, value_categories.moved(expr), scope)
@@ -194,6 +194,21 @@ def returned(ctx: Context, variable: Variable, record: Record, expr: tree.Expr, 
         ended = special_members.all_written(record, Special.DESTROY)
         what = Cause(CauseKind.PERHAPS_COPIED, names=(class_name(record),))
         implicit_calls.not_followed(ctx, ended, what, expr)
+
+
+def _give_converted(
+    ctx: Context, variable: Variable, record: Record, expr: tree.Expr, scope: LocalScope
+) -> None:
+    """The same of an object of another class, which C++20 moves from, and C++17 in some cases
+    ([class.copy.elision]/3)."""
+    known = _to_class(ctx, record, expr, scope, implicit=True)
+    ways = (expr, value_categories.moved(expr)) if known else ()
+    if len({_beside_conversions(ctx, record, known, each, scope, implicit=True) for each in ways}) > 1:
+        _not_converted(ctx, known, None, expr, scope)
+        not_in_sight(ctx, record, expr)
+        ctx.assign(variable.index, ctx.out.fresh())
+    else:
+        give(ctx, variable, record, expr, scope)
 
 
 def copied(ctx: Context, variable: Variable, name: str, at: tree.Expr, scope: LocalScope) -> Variable:
@@ -256,7 +271,7 @@ def construct(
             value = expressions.copied(ctx, arguments[0], scope, record)
             _take(ctx, variable, record, value, arguments[0], scope)
             return
-        if _by_conversion(ctx, variable, record, arguments[0], scope):
+        if _by_conversion(ctx, variable, record, arguments[0], scope, implicit=implicit):
             return
     if in_sight(ctx, variable, record, arguments, at, scope, implicit=implicit):
         return
@@ -285,25 +300,73 @@ def _is_listed(record: Record, arguments: Sequence[tree.Expr], at: tree.Expr) ->
 
 
 def _by_conversion(
-    ctx: Context, variable: Variable, record: Record, expr: tree.Expr, scope: LocalScope
+    ctx: Context, variable: Variable, record: Record, expr: tree.Expr, scope: LocalScope, *, implicit: bool
 ) -> bool:
-    """Does a conversion function of another class give the object ([class.conv.fct])?"""
-    known = _to_class(ctx, record, expr, scope)
-    if not known:
+    """Does a conversion function of another class give the object ([class.conv.fct])? ``implicit``: as in ``give``."""
+    known = _to_class(ctx, record, expr, scope, implicit=implicit)
+    beside = _beside_conversions(ctx, record, known, expr, scope, implicit=implicit) if known else True
+    if beside is True:
         return False
-    result = _conversion(ctx, known, expr, scope)
+    result = None if beside is None else _conversion(ctx, known, expr, scope)
     if isinstance(result, Var):
         _take(ctx, variable, record, result, expr, scope)
     else:
+        if beside is None:
+            not_in_sight(ctx, record, expr)
         _not_converted(ctx, known, result, expr, scope)
         ctx.assign(variable.index, ctx.out.fresh())
     return True
 
 
+def _beside_conversions(
+    ctx: Context,
+    record: Record,
+    known: Sequence[FunctionDecl],
+    expr: tree.Expr,
+    scope: LocalScope,
+    *,
+    implicit: bool,
+) -> bool | None:
+    """Is it a constructor of the class that makes the object, though conversion functions could? None: not known. Where
+    an object is initialised directly, constructors alone are asked, and a conversion stands in front of that which
+    copies ([dcl.init.general]/16.6.2): worse than any constructor that takes the expression without one. Else both
+    compete for the expression, and no constructor gets it converted ([over.match.copy], [over.best.ics]/4)."""
+    written = [
+        each for each in _written(record, implicit=implicit) if not special_members.is_copy(record, each)
+    ]
+    found = objects.definitions(ctx, record, written, expr)
+    if found is None:
+        return None
+    called = tree.Name(expr.lo, expr.hi, class_name(record))
+    of_class = methods.fitting(ctx, found, called, [expr], scope)
+    given = value_categories.given(ctx, expr, scope)
+    answers = [methods.takes_without_function(ctx, each, given) for each in of_class]
+    taking = [each for each, answer in zip(of_class, answers) if answer is not False]
+    if not taking:
+        return None if answers and not implicit else False
+    if None in answers or (not implicit and len(taking) < len(answers)):
+        return None
+    kind = expression_types.of(ctx, expr, scope)
+    assert isinstance(kind, Record)
+    conversions = objects.methods(ctx, kind, known[0].name, expr) if _are_alike(known) else None
+    left = None if conversions is None else methods.best(ctx, conversions, taking, expr, scope, given)
+    if not left:
+        return None
+    makes = [each in taking for each in left]
+    if implicit:
+        return makes[0] if len(set(makes)) == 1 else None
+    return True if True in makes else None  # GCC lets the conversion win where it would ([CWG 2327])
+
+
+def _are_alike(known: Sequence[FunctionDecl]) -> bool:
+    """Are they one function, or a const one and its twin?"""
+    return len({decl.name for decl in known}) == 1
+
+
 def referred(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> Variable | Ref | None:
     """The object of this class that a conversion of another class, ``operator T&``, gives a reference to; None: there
     is no such conversion, or it is not followed."""
-    known = _to_class(ctx, record, expr, scope)
+    known = _to_class(ctx, record, expr, scope, implicit=True)
     if not any(decl.name.endswith("&") for decl in known):
         return None
     result = _conversion(ctx, known, expr, scope)
@@ -315,10 +378,16 @@ def referred(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -
     return new(ctx, "", record, [record.decl.name])
 
 
-def _to_class(ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope) -> tuple[FunctionDecl, ...]:
-    """The conversion functions that make an object of this class of an object of another one."""
+def _to_class(
+    ctx: Context, record: Record, expr: tree.Expr, scope: LocalScope, *, implicit: bool
+) -> tuple[FunctionDecl, ...]:
+    """The conversion functions that make an object of this class of an object of another one. ``implicit``: as in
+    ``give``."""
     kind = expression_types.of(ctx, expr, scope)
-    return conversion_functions.to_class(kind, record) if isinstance(kind, Record) and kind != record else ()
+    if not isinstance(kind, Record) or kind == record:
+        return ()
+    found = conversion_functions.to_class(kind, record)
+    return tuple(each for each in found if not (implicit and special_members.is_explicit(each)))
 
 
 def _conversion(
@@ -331,7 +400,7 @@ def _conversion(
     call = tree.Call(expr.lo, expr.hi, called, [])
     implied = value_categories.given(ctx, expr, scope)
     target = operator_calls.target(ctx, kind, expr, scope)
-    return methods.on(ctx, kind, target, called, call, scope, implied) if len(known) == 1 else None
+    return methods.on(ctx, kind, target, called, call, scope, implied) if _are_alike(known) else None
 
 
 def _not_converted(
@@ -363,20 +432,25 @@ def _copy(
     if not special_members.runs_code(record, Special.COPY):
         objects.copy(ctx, source.index, target.index)
         return
-    if special_members.written(record, Special.COPY):
+    if _is_copied_by_code(ctx, record, at, scope):
         if not in_sight(ctx, target, record, [at], at, scope):
             not_in_sight(ctx, record, at)
             ctx.assign(target.index, ctx.lost_address(ctx.capture(source)))
         return
     objects.copy(ctx, source.index, target.index)
-    if not special_members.moves(record, Special.COPY):  # its parts are copied, too, whatever it is made from
-        scope = LocalScope(scope, {_REFERRED: source})
-        at = tree.Name(at.lo, at.hi, _REFERRED)
+    category = value_categories.given(ctx, at, scope).category
+    copies = category is Category.LVALUE or not special_members.moves(record, Special.COPY)
+    constant = copies and special_members.takes_constant(record, Special.COPY)
+    if copies:
+        scope = LocalScope(scope, {_REFERRED: replace(source, only_read=constant)})
+        at = tree.Name(at.lo, at.hi, _REFERRED)  # its parts are copied, too, whatever it is made from
     for base in bases_of(record):
         checkpoint()
         if base is not None and special_members.runs_code(base, Special.COPY):
-            part = tree.Name(at.lo, at.hi, _PART)
-            within = LocalScope(scope, {_PART: replace(source, seen_as=base)})
+            part: tree.Expr = tree.Name(at.lo, at.hi, _PART)
+            within = LocalScope(scope, {_PART: replace(source, seen_as=base, only_read=constant)})
+            if not copies:
+                part = value_categories.moved(part)
             if not in_sight(ctx, target, base, [part], part, within):
                 not_in_sight(ctx, base, at)
                 ctx.assign(target.index, ctx.lost_address(ctx.capture(source)))
@@ -391,6 +465,18 @@ def _copy(
         else:
             not_in_sight(ctx, kind, at)
             ctx.assign(target.index, ctx.lost_address(ctx.capture(source)))
+
+
+def _is_copied_by_code(ctx: Context, record: Record, at: tree.Expr, scope: LocalScope) -> bool:
+    """Does what somebody wrote, perhaps a template, make an object of another one of its class, or may it?"""
+    declared = [*special_members.written(record, Special.COPY), *special_members.rivals(record, Special.COPY)]
+    if not declared or not special_members.own_bindings(record, Special.COPY):
+        return bool(declared)
+    found = objects.definitions(ctx, record, declared, at)
+    called = tree.Name(at.lo, at.hi, class_name(record))
+    fitting = methods.fitting(ctx, found, called, [at], scope)
+    given = value_categories.given(ctx, at, scope)
+    return found is None or methods.left_beside_own(ctx, fitting, given, record, Special.COPY) != []
 
 
 def not_in_sight(ctx: Context, record: Record, at: tree.Expr) -> None:
@@ -420,12 +506,7 @@ def in_sight(
         return initialized_members.aggregate(ctx, variable, record, arguments, at, scope)
     if not arguments and any(_is_defaulted_default(decl) for decl in declared):
         return initialized_members.parts(ctx, variable, record, {}, at, scope)
-    written = [
-        decl
-        for decl in declared
-        if not special_members.is_defaulted(decl)
-        and not (implicit and "explicit" in decl.source.texts[slice(*decl.head)])
-    ]
+    written = _written(record, implicit=implicit)
     called = tree.Name(at.lo, at.hi, class_name(record))
     found = objects.definitions(ctx, record, written, at)
     method = methods.chosen(ctx, found, called, arguments, scope)
@@ -441,6 +522,15 @@ def in_sight(
 
     expr = tree.Call(at.lo, at.hi, called, list(arguments))
     return methods.run(ctx, method, variable, called, expr, scope, before) is not None
+
+
+def _written(record: Record, *, implicit: bool) -> list[FunctionDecl]:
+    """The constructors that somebody wrote. ``implicit``: as in ``give``."""
+    return [
+        decl
+        for decl in special_members.constructors(record)
+        if not special_members.is_defaulted(decl) and not (implicit and special_members.is_explicit(decl))
+    ]
 
 
 def _is_defaulted_default(decl: FunctionDecl) -> bool:

@@ -6,16 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from smem_lsp.elaborate.call_sites import MAX_TOKENS
+from smem_lsp.elaborate.conversion_ranks import takes_by_itself, wins_against_own
 from smem_lsp.elaborate.parameters import (
     function_parameters,
     has_pack,
+    identity,
     implied_binding,
     made_for,
     path_of,
+    takes,
 )
 from smem_lsp.elaborate.signatures import same, signature
-from smem_lsp.elaborate.special_members import class_name
+from smem_lsp.elaborate.special_members import Special, class_name
 from smem_lsp.elaborate.value_categories import Category, Given
+from smem_lsp.elaborate.viable_functions import Call
 from smem_lsp.elaborate.virtual_functions import is_virtual, says_virtual, with_bases
 from smem_lsp.ir.causes import CauseKind
 from smem_lsp.ir.values import Value, Var
@@ -123,16 +127,22 @@ def call_own(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope
 
 
 def call_object(
-    ctx: Context, variable: Variable, expr: tree.Call, callee: tree.Name, scope: LocalScope
+    ctx: Context,
+    variable: Variable,
+    expr: tree.Call,
+    callee: tree.Expr,
+    scope: LocalScope,
+    implied: Given | None = None,
 ) -> Value | Ref | None:
-    """``object(...)``: its call operator; None: not followed."""
+    """``object(...)``: its call operator; None: not followed. ``implied``: what is known of the object; None: its name
+    stands there alone."""
     known = objects.of_variable(ctx, variable)
     if known is None:
         return None
     name = tree.Name(callee.lo, callee.hi, "operator()")
     record = variable.seen_as or known.record
-    object_ = Given(record, Category.LVALUE, variable.constant or variable.only_read)
-    return on(ctx, record, variable, name, expr, scope, object_)
+    object_ = implied or Given(None, Category.LVALUE, variable.constant or variable.only_read)
+    return on(ctx, record, variable, name, expr, scope, replace(object_, type=record))
 
 
 def on(
@@ -301,6 +311,49 @@ def fitting(
         ctx, functions, call, scope, of_one_set=True, implied=implied, explicit=explicit, around=around
     )
     return [m for m in taking if m.function in left]
+
+
+def takes_without_function(ctx: Context, method: Method, given: Given) -> bool | None:
+    """Is what a constructor gets its parameter without a conversion that somebody wrote? None: not known."""
+    return takes_by_itself(ctx.around.file_constants, method.function, _handed(method, given))
+
+
+def left_beside_own(
+    ctx: Context, found: Sequence[Method], given: Given, record: Record, special: Special
+) -> list[Method] | None:
+    """Which of some functions take an object of a class better than those that it has without that somebody wrote
+    them; None: not known."""
+    top = ctx.around.file_constants
+    answers = [wins_against_own(top, each.function, _handed(each, given), record, special) for each in found]
+    return None if None in answers else [each for each, wins in zip(found, answers) if wins]
+
+
+def _handed(method: Method, given: Given) -> Call:
+    return Call((given,), around=((identity(method.function), method.record.scope),))
+
+
+def best(
+    ctx: Context,
+    members: Sequence[Method],
+    free: Sequence[Method],
+    expr: tree.Expr,
+    scope: LocalScope,
+    given: Given,
+) -> list[Method]:
+    """Which of some members, which are called of an object, and of constructors, which get it, are left for it."""
+    taking = [each for each in members if takes(each.function, 0)]
+    call = tree.Call(expr.lo, expr.hi, tree.Name(expr.lo, expr.hi, ""), [])
+    left = overloads.by_type(
+        ctx,
+        [each.function for each in (*taking, *free)],
+        call,
+        scope,
+        of_one_set=True,
+        implied=given,
+        free=[each.function for each in free],
+        around=[(each.function, each.record.scope) for each in (*taking, *free)],
+    )
+    return [each for each in (*taking, *free) if each.function in left]
 
 
 def one_of(found: Sequence[Method]) -> Method | None:

@@ -10,7 +10,7 @@ from smem_lsp.elaborate import operators, special_members
 from smem_lsp.elaborate.call_sites import MAX_TOKENS, Callee
 from smem_lsp.elaborate.parameters import function_parameters, takes
 from smem_lsp.elaborate.special_members import Special, class_name
-from smem_lsp.elaborate.value_categories import Category
+from smem_lsp.elaborate.value_categories import Category, Given
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.values import Value, Var, operation
@@ -40,6 +40,7 @@ from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Enum, Record, plain_type
 from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.conditions import parse_integer
 from smem_lsp.syntax.parse import Function
 from smem_lsp.terms.operators import Operator
 
@@ -89,9 +90,12 @@ def _rewritten(
     ctx: Context, symbol: str, operands: Sequence[tree.Expr], expr: tree.Expr, scope: LocalScope
 ) -> Value | Ref | None:
     """``a != b`` by ``operator==``, ``a < b`` by ``operator<=>``, either with its operands in reverse order
-    ([over.match.oper]/3.4 of C++20, where it is a member: before, no function is called so); None: no class has one."""
+    ([over.match.oper]/3.4 of C++20, where it is a member); None: no class has one. Before C++20 nothing is written so,
+    and only what is no program then is read as one of C++20."""
     base = {"!=": "==", "==": "=="}.get(symbol, "<=>")
     if symbol not in COMPARISONS or not operator_candidates.spelled(ctx, base, expr):
+        return None
+    if not _rewrites(ctx) and operator_candidates.without_functions(ctx, symbol, operands, scope).language:
         return None
     ways = [operands] if base != symbol else []
     for each in (*ways, operands[::-1]):
@@ -101,6 +105,15 @@ def _rewritten(
             equal = effects.load(ctx, _run(ctx, base, each, found, expr, scope), expr)
             return _not(equal, symbol) if base == "==" and not isinstance(equal, Ref) else ctx.out.fresh()
     return None
+
+
+def _rewrites(ctx: Context) -> bool:
+    """Is the file one of C++20, or later?"""
+    standard = ctx.at.unit.preprocessed.macros.get("__cplusplus")
+    return standard is not None and (parse_integer(standard.texts[0]) or 0) > _CPP17
+
+
+_CPP17 = 201703
 
 
 def _not(equal: Value, symbol: str) -> Value:
@@ -280,17 +293,43 @@ def assigned(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref 
 
 def _by_operator(ctx: Context, record: Record, expr: tree.Assign, scope: LocalScope) -> Value | Ref | None:
     """The assignment that somebody wrote for a class; None: it is the one that it has by itself."""
+    kind = expression_types.of(ctx, expr.value, scope)
+    own = isinstance(kind, Record) and record in with_bases(kind)
+    if own:
+        implied = value_categories.given(ctx, expr.target, scope)
+        found = _of_own_class(ctx, record, implied, expr.value, scope)
+    else:
+        found = _assignments(ctx, record, expr)
+    if found is not None and not found:
+        return None
+    return _of_class(ctx, "=", (expr.target, expr.value), record, found, expr, scope)
+
+
+def _of_own_class(
+    ctx: Context, record: Record, implied: Given, value: tree.Expr, scope: LocalScope
+) -> list[Method] | None:
+    """The same for an object of the class itself: none where the assignment is one that the class has by itself.
+    ``implied``: the object that is assigned to."""
+    found = _assignments(ctx, record, value)
+    if not found:
+        return found
+    name = tree.Name(value.lo, value.hi, "operator=")
+    given = value_categories.given(ctx, value, scope)
+    fitting = methods.fitting(ctx, found, name, [value], scope, replace(implied, type=record))
+    return methods.left_beside_own(ctx, fitting, given, record, Special.ASSIGN)
+
+
+def _assignments(ctx: Context, record: Record, expr: tree.Expr) -> list[Method] | None:
+    """What somebody wrote as ``operator=`` for a class, or for a base that it says it uses; None: not all of it is in
+    sight."""
     declared = [
         each for each in special_members.assignments(record) if not special_members.is_defaulted(each)
     ]
-    if not declared:
-        return None
-    kind = expression_types.of(ctx, expr.value, scope)
-    own = isinstance(kind, Record) and record in with_bases(kind)
-    if own and not special_members.written(record, Special.ASSIGN):
-        return None
     found = objects.definitions(ctx, record, declared, expr)
-    return _of_class(ctx, "=", (expr.target, expr.value), record, found, expr, scope)
+    for base in bases_of(record) if special_members.uses(record, "operator=") else ():
+        more = None if base is None else _assignments(ctx, base, expr)
+        found = None if found is None or more is None else [*found, *more]
+    return found
 
 
 def _assigned_unnamed(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Value | Ref | None:
@@ -319,7 +358,8 @@ def _converted(ctx: Context, value: tree.Expr, record: Record, scope: LocalScope
         return None
     made = constructors.new(ctx, "", record, [record.decl.name])
     arguments = value.items if isinstance(value, tree.Braces) else [value]
-    constructors.construct(ctx, made, record, arguments, value, scope)
+    implicit = not isinstance(value, tree.Braces)
+    constructors.construct(ctx, made, record, arguments, value, scope, implicit=implicit)
     return made
 
 
@@ -333,9 +373,10 @@ def _copy(
         moved = False
     if not special_members.runs_code(record, Special.ASSIGN):
         return
+    constant = not moved and special_members.takes_constant(record, Special.ASSIGN)
     for base in bases_of(record):
         if base is not None:
-            _assign_part(ctx, source, target, base, at, moved=moved)
+            _assign_part(ctx, source, target, base, at, moved=moved, constant=constant)
     into, out_of = (ctx.variables.objects[each.index].members for each in (target, source))
     for field in objects.fields(record) or ():
         kind = special_members.element_of(field.type)
@@ -343,28 +384,39 @@ def _copy(
             continue
         one, other = out_of.get(field.name), into.get(field.name)
         if isinstance(one, Variable) and isinstance(other, Variable) and objects.alike(ctx, one, other):
-            _assign_part(ctx, one, other, kind, at, moved=moved)
+            _assign_part(ctx, one, other, kind, at, moved=moved, constant=constant)
         elif special_members.runs_code(kind, Special.ASSIGN):
             _note_unseen(ctx, kind, at)
 
 
 def _assign_part(
-    ctx: Context, source: Variable, target: Variable, record: Record, at: tree.Expr, *, moved: bool | None
+    ctx: Context,
+    source: Variable,
+    target: Variable,
+    record: Record,
+    at: tree.Expr,
+    *,
+    moved: bool | None,
+    constant: bool,
 ) -> None:
-    written = special_members.written(record, Special.ASSIGN)
-    if not written:
-        _copy(ctx, source, target, record, at, moved=moved)
-        return
-    scope = LocalScope(names={_ASSIGNED: source}, constants=record.scope)
+    """``constant``: what is assigned is ``const``."""
     named: tree.Expr = tree.Name(at.lo, at.hi, _ASSIGNED)
     if moved:
         named = value_categories.moved(named)
+    scope = LocalScope(
+        names={_ASSIGNED: replace(source, seen_as=record, only_read=constant)}, constants=record.scope
+    )
+    implied = Given(record, Category.LVALUE, False)
+    found = _of_own_class(ctx, record, implied, named, scope)
+    if found is not None and not found:
+        _copy(ctx, source, target, record, at, moved=moved)
+        return
     name = tree.Name(at.lo, at.hi, "operator=")
     called = tree.Call(at.lo, at.hi, name, [named])
-    method = methods.chosen(ctx, objects.definitions(ctx, record, written, at), name, [named], scope)
-    unsure = moved is None and len(written) > 1
+    method = methods.chosen(ctx, found, name, [named], scope, implied)
+    unsure = moved is None and found is not None and len(found) > 1
     if unsure or method is None or methods.run(ctx, method, target, name, called, scope) is None:
-        _assignment_not_followed(ctx, written, record, at)
+        _assignment_not_followed(ctx, special_members.all_written(record, Special.ASSIGN), record, at)
 
 
 _ASSIGNED = "__assigned"  # a part of the object on the right side

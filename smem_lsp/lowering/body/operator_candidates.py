@@ -18,7 +18,7 @@ from smem_lsp.lowering.body.class_parts import Method
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
-from smem_lsp.semantics.types import Enum, Record, Type
+from smem_lsp.semantics.types import Enum, Record
 from smem_lsp.source import record
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -88,7 +88,7 @@ def candidates(
         around=around,
     )
     if not left:
-        return _of_language(symbol, kinds)
+        return without_functions(ctx, symbol, operands, scope)
     guessed = [each.function for each in free if each.open]
     if all(each in guessed for each in left):
         return Candidates(unseen=True)
@@ -105,8 +105,11 @@ def candidates(
     )
 
 
-def _of_language(symbol: str, kinds: Sequence[Type | None]) -> Candidates:
+def without_functions(
+    ctx: Context, symbol: str, operands: Sequence[tree.Expr], scope: LocalScope
+) -> Candidates:
     """No function takes the operands: it is the operator of the language, if it may have them."""
+    kinds = [expression_types.of(ctx, operand, scope) for operand in operands]
     classes = [kind for kind in kinds if isinstance(kind, Record)]
     language = symbol in _OF_OBJECTS or all(map(may_be_operand, classes))
     return Candidates(language=language, unseen=not language)

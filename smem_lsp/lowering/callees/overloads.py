@@ -111,7 +111,8 @@ def operators_found(
     others may be out of sight."""
     arguments = _arguments(ctx, operands, scope)
     at, constants = site(ctx, name), scope.constant_scope()
-    return looked_up(at, named, name, arguments, constants, members=False).functions
+    found = looked_up(at, named, name, arguments, constants, members=False)
+    return None if found.but_for else found.functions
 
 
 def keeps_values(ctx: Context, function: Function, callee: tree.Name) -> bool:
