@@ -86,7 +86,8 @@ _OF_TYPES = frozenset(("TYPE", "NAME", "QUALIFIER", "SCOPE", "TYPENAME", "TAG", 
 @record_
 class Wanted:
     """What an object is converted to. ``kind``: which number, None: any; ``truth``: whether it is 0, which explicit
-    conversions to ``bool`` tell, too ([conv.general]/4); ``explicit``: a cast asks; ``constant``: is the object
+    conversions to ``bool`` tell, too ([conv.general]/4); ``explicit``: a cast asks, or a variable that is initialised
+    directly, for which explicit ones to this very type count ([over.match.conv]/1.1.1); ``constant``: is the object
     ``const``? None: not known; ``place``: a reference is bound to what it gives."""
 
     kind: Type | None = None
@@ -102,7 +103,9 @@ def wanted(found: tuple[FunctionDecl, ...], record: Record, asked: Wanted) -> Fu
     fitting = [
         decl
         for decl in found
-        if asked.explicit or not is_explicit(decl) or (asked.truth and target(record, decl) == BOOL)
+        if not is_explicit(decl)
+        or (asked.explicit and kind in (None, target(record, decl)))
+        or (asked.truth and target(record, decl) == BOOL)
     ]
     if asked.constant is not None:  # the object decides before the result does ([over.ics.rank]/3.2.6)
         bare = [decl for decl in fitting if not leaves_as_it_is(decl)]

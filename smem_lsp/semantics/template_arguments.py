@@ -61,7 +61,7 @@ def _default(parameter: TemplateParameter, scope: Scope) -> Argument:
 def _converted(parameter: TemplateParameter, value: TypedConstant, scope: Scope) -> Argument:
     """A value converted to the type of its parameter."""
     lo, hi = parameter.type
-    if parameter.source.kinds[lo:hi] == ["TYPE"] and parameter.source.texts[lo] == "auto":
+    if _is_of_auto(parameter):
         return value
     kind = type_of.spelled_type(parameter.source, lo, hi, scope) if hi > lo else None
     if value.members is not None:
@@ -69,6 +69,11 @@ def _converted(parameter: TemplateParameter, value: TypedConstant, scope: Scope)
         return value if entities.is_value(value) else None
     n = arithmetic.converted(value.n, value.type, kind)
     return None if n is None else TypedConstant(kind, n)
+
+
+def _is_of_auto(parameter: TemplateParameter) -> bool:
+    lo, hi = parameter.type
+    return parameter.source.kinds[lo:hi] == ["TYPE"] and parameter.source.texts[lo] == "auto"
 
 
 def instantiate(
@@ -152,6 +157,12 @@ def _unify(
         name = texts[0]
         if (names[name].kind == "value") != isinstance(argument, TypedConstant):
             return None
+        if isinstance(argument, TypedConstant) and not _is_of_auto(names[name]):
+            kind = type_of.spelled_type(names[name].source, *names[name].type, home)
+            if kind is None or argument.type is None:
+                return None
+            if plain_type(kind) != plain_type(argument.type):  # [temp.deduct.type]/20
+                return False
         if name in bound:
             return same(bound[name], argument)
         bound[name] = argument

@@ -211,3 +211,42 @@ def test_where_it_is_not_known_nothing_is_guessed(declared: str, statements: str
     """Not the function that may be called, nor the operator of the language."""
     assert verdict(declared, statements, 2, 1) != "race-free"
     assert verdict(declared, statements, 1, 2) != "racy"
+
+
+@pytest.mark.parametrize(
+    ("declared", "statements"),
+    cases(
+        """
+struct X { explicit operator bool() const { return CALLED == 1; } operator int() const { return OTHER == 1; } };
+> X x; bool b(x); s[t / (b ? 1 : 2)] = t;
+
+struct X { explicit operator bool() const { return CALLED == 1; } operator int() const { return OTHER == 1; } };
+> X x; bool b{x}; s[t / (b ? 1 : 2)] = t;
+
+struct X { explicit operator bool() const { return OTHER == 1; } operator int() const { return CALLED == 1; } };
+> X x; bool b = x; s[t / (b ? 1 : 2)] = t;
+
+struct X { explicit operator long() const { return OTHER; } operator short() const { return CALLED; } };
+> X x; int n(x); s[t / n] = t;
+
+struct X { explicit operator int() const { return CALLED; } operator short() const { return OTHER; } };
+struct Y { int n; Y(const X& x) : n(x) {} };
+> X x; Y y(x); s[t / y.n] = t;
+
+template <auto N> struct P { static constexpr int value = CALLED; };
+template <int N> struct P<N> { static constexpr int value = OTHER; };
+> s[t / P<3u>::value] = t;
+
+template <auto N> struct P { static constexpr int value = OTHER; };
+template <int N> struct P<N> { static constexpr int value = CALLED; };
+> s[t / P<3>::value] = t;
+
+template <int N, class T> struct P { static constexpr int value = OTHER; };
+template <int N> struct P<N, int> { static constexpr int value = CALLED; };
+> s[t / P<3u, int>::value] = t;
+"""
+    ),
+)
+def test_what_is_asked_for_directly(declared: str, statements: str) -> None:
+    assert verdict(declared, statements, 1, 2) == "race-free"
+    assert verdict(declared, statements, 2, 1) == "racy"

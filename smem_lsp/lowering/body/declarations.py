@@ -361,7 +361,8 @@ def initial(
         result = expressions.address(ctx, initializer, scope)
     elif number:
         kind = declared_types.bound_type(declarator, scope)
-        result = class_operators.as_number(ctx, initializer, scope, kind=kind)
+        direct = declarator.style in ("(", "{")  # [dcl.init.general]/16
+        result = class_operators.as_number(ctx, initializer, scope, kind=kind, explicit=direct)
     else:
         result = expressions.operand(ctx, initializer, scope)
         if isinstance(result, Var) and result.index in ctx.inlining.closures:

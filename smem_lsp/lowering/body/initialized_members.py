@@ -225,7 +225,7 @@ def _initialize_member(
         if field.pointer:
             result = expressions.address(ctx, arguments[0], scope)
         else:
-            given = class_operators.as_number(ctx, arguments[0], scope, kind=member.type)
+            given = class_operators.as_number(ctx, arguments[0], scope, kind=member.type, explicit=True)
             result = effects.load(ctx, given, arguments[0])
         if isinstance(result, Ref):
             ctx.alias(member.index, base_classes.converted(ctx, result, field.type, at))
