@@ -145,8 +145,19 @@ def _evaluate(expr: tree.Expr, scope: Scope) -> TypedConstant:
 # ---- operators -------------------------------------------------------------------------------------------------------
 
 
+def _operand(expr: tree.Expr, scope: Scope) -> TypedConstant:
+    """An operand as it is promoted: a bit-field by its number of bits ([conv.prom]/5)."""
+    value = evaluate_value(expr, scope)
+    if not isinstance(expr, tree.Member) or not isinstance(value.type, Scalar):
+        return value
+    of = evaluate_value(expr.base, scope).type
+    record = plain_type(of.target) if isinstance(of, Pointer) else of
+    bits = record_layout.bit_field(record, expr.name) if isinstance(record, Record) else None
+    return value if bits is None else TypedConstant(bits.type, value.n)
+
+
 def _unary(expr: tree.Unary, scope: Scope) -> TypedConstant:
-    value = evaluate_value(expr.operand, scope)
+    value = _operand(expr.operand, scope)
     called = _called(expr.operator, (value,), scope)
     if called is not None:
         return called
@@ -178,19 +189,21 @@ def _unary(expr: tree.Unary, scope: Scope) -> TypedConstant:
 
 
 def _binary(expr: tree.Binary, scope: Scope) -> TypedConstant:
-    left = evaluate_value(expr.left, scope)
+    left = _operand(expr.left, scope)
     if expr.operator in ("&&", "||"):
         known = arithmetic.truth(left)
         if known is not None and known == (expr.operator == "||"):
             return TypedConstant(BOOL, int(known))
         second = arithmetic.truth(evaluate_value(expr.right, scope))
         return TypedConstant(BOOL, int(second) if known is not None and second is not None else None)
-    right = evaluate_value(expr.right, scope)
+    if expr.operator == ",":
+        right = evaluate_value(expr.right, scope)
+        called = _called(expr.operator, (left, right), scope)
+        return right if called is None else called
+    right = _operand(expr.right, scope)
     called = _called(expr.operator, (left, right), scope)
     if called is not None:
         return called
-    if expr.operator == ",":
-        return right
     return arithmetic.operate(expr.operator, left, right)
 
 

@@ -211,3 +211,38 @@ def test_where_it_is_not_known_nothing_is_guessed(declared: str, statements: str
     """Not the function that may be called, nor the operator of the language."""
     assert verdict(declared, statements, 2, 1) != "race-free"
     assert verdict(declared, statements, 1, 2) != "racy"
+
+
+@pytest.mark.parametrize(
+    ("declared", "statements", "racy"),
+    [
+        ("bool operator==(E, E) { return true; }", "if (A == B) s[t / 2] = t;", True),
+        ("bool operator==(E, long) { return true; }", "if (A == B) s[t / 2] = t;", False),
+        ("int operator|(E, E) { return 2; }", "s[t / (A | B)] = t;", True),
+        ("int operator|(E, int) { return 2; }", "s[t / (A | B)] = t;", True),
+        ("int operator|(E, int) { return 2; }", "short i = 1; s[t / (A | i)] = t;", True),
+        ("template <class T> bool operator==(T, T) { return true; }", "if (A == B) s[t / 2] = t;", False),
+        ("template <class T> int operator|(T, T) { return 2; }", "s[t / (A | B)] = t;", True),
+        ("int operator<<(E, int) { return 2; }", "s[t / (A << 3)] = t;", True),
+    ],
+)
+def test_an_operator_of_the_language_is_better_than_what_converts_an_operand(
+    declared: str, statements: str, racy: bool
+) -> None:
+    """For one of them, and for none worse; or where the other is a template ([over.match.best], [over.built])."""
+    found = verdict(f"enum E {{ A, B }}; {declared}", statements, 1, 1)
+    assert found == ("racy" if racy else "race-free")
+
+
+@pytest.mark.parametrize(
+    ("declared", "statements"),
+    [
+        ("bool operator==(E, long) { return true; }", "if (A == 1) s[t / 2] = t;"),
+        ("struct X { X(int) {} }; int operator|(E, X) { return 2; }", "s[t / (A | 1)] = t;"),
+        ("enum G { C }; int operator|(E, unsigned) { return 2; }", "s[t / (B | C)] = t;"),
+    ],
+)
+def test_an_operator_that_is_better_for_one_operand_and_worse_for_another_is_not_called_for_sure(
+    declared: str, statements: str
+) -> None:
+    assert verdict(f"enum E {{ A, B }}; {declared}", statements, 1, 1) == "undecided"
