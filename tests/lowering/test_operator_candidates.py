@@ -246,3 +246,34 @@ def test_an_operator_that_is_better_for_one_operand_and_worse_for_another_is_not
     declared: str, statements: str
 ) -> None:
     assert verdict(f"enum E {{ A, B }}; {declared}", statements, 1, 1) == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("declared", "condition", "holds"),
+    [
+        ("constexpr bool operator==(E, E) { return false; }", "A == A", False),
+        ("constexpr bool operator==(E, E) { return true; }", "A == B", True),
+        ("constexpr E operator|(E a, E b) { return E(int(a) & int(b)); }", "(A | B) == 3", False),
+        (
+            "constexpr E& operator|=(E& a, E b) { a = E(int(a) & int(b)); return a; }"
+            "constexpr E f() { E x = A; x |= B; return x; }",
+            "f() == 3",
+            False,
+        ),
+    ],
+)
+def test_operators_of_enumerations_compute_constants(declared: str, condition: str, holds: bool) -> None:
+    declared = f"enum E {{ A = 1, B = 2 }}; {declared}"
+    assert verdict(declared, f"if constexpr ({condition}) s[t / 2] = t;", 1, 1) == (
+        "racy" if holds else "race-free"
+    )
+
+
+def test_a_friend_may_compute_a_constant() -> None:
+    declared = """
+struct X {
+  enum E { A = 1, B = 2 };
+  friend constexpr E operator|(E a, E b) { return E(int(a) & int(b)); }
+};
+"""
+    assert verdict(declared, "if constexpr ((X::A | X::B) == 3) s[t / 2] = t;", 1, 1) == "race-free"
