@@ -10,6 +10,7 @@ from smem_lsp.elaborate.special_members import Special, class_name, own_bindings
 from smem_lsp.elaborate.value_categories import Binding, Category, Given, may_bind, preferred
 from smem_lsp.elaborate.viable_functions import Call, Taken, is_certain, is_viable
 from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.semantics.arithmetic import promoted
 from smem_lsp.semantics.entities import is_open
 from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.template_header import template_parameters
@@ -19,6 +20,7 @@ from smem_lsp.semantics.types import (
     INT,
     VOID,
     Array,
+    Enum,
     Pointer,
     Record,
     Scalar,
@@ -30,7 +32,7 @@ from smem_lsp.source import record
 from smem_lsp.syntax.parse import Function
 
 
-def _rank(given: Type | None, wanted: Type | None) -> int | None:
+def rank_of(given: Type | None, wanted: Type | None) -> int | None:
     """How an argument becomes a parameter: 0 as it is, 1 promoted, 2 converted, 3 seen as a base of its class, 4 by a
     function ([over.ics.scs], [over.best.ics]); None: not known."""
     if given is None or wanted is None:
@@ -42,20 +44,22 @@ def _rank(given: Type | None, wanted: Type | None) -> int | None:
             return None
         if isinstance(given, Record):
             return _rank_of_object(given, wanted)
-        return _MADE if is_number(given) or isinstance(given, Pointer | Array) else None
+        return MADE if is_number(given) or isinstance(given, Pointer | Array) else None
     if isinstance(wanted, Pointer) and isinstance(decayed(given), Pointer):
-        return _CONVERTED if plain_type(wanted.target) == VOID and _is_object(decayed(given)) else None
+        return CONVERTED if plain_type(wanted.target) == VOID and _is_object(decayed(given)) else None
     if isinstance(given, Record):
-        return _MADE if is_number(wanted) else None
+        return MADE if is_number(wanted) else None
+    if isinstance(given, Enum):
+        return _rank_of_enumerator(given, wanted)
     if not (isinstance(given, Scalar) and isinstance(wanted, Scalar)):  # an enumeration, for one
         return None
     if not (is_number(given) and is_number(wanted)):
         return None
     small = given.kind in ("bool", "int") and given.rank < INT.rank
-    return 1 if (small and wanted == INT) or (given == FLOAT and wanted == DOUBLE) else _CONVERTED
+    return 1 if (small and wanted == INT) or (given == FLOAT and wanted == DOUBLE) else CONVERTED
 
 
-_CONVERTED, _DERIVED, _MADE = 2, 3, 4
+CONVERTED, _DERIVED, MADE = 2, 3, 4
 
 
 def _unqualified(kind: Type | None) -> Type | None:
@@ -70,8 +74,8 @@ def takes_by_itself(top: Scope, function: Function, call: Call) -> bool | None:
     """Is the first argument of a call what the parameter wants, without a function that converts it? None: not
     known."""
     first = asked(top, function, call)[:1]
-    rank = _rank(call.arguments[0].type, first[0].type) if first else None
-    return None if rank is None else rank < _MADE
+    rank = rank_of(call.arguments[0].type, first[0].type) if first else None
+    return None if rank is None else rank < MADE
 
 
 def wins_against_own(
@@ -95,12 +99,23 @@ def _is_object(kind: Type | None) -> bool:
     return isinstance(target, Record) or is_number(target)
 
 
+def _rank_of_enumerator(given: Enum, wanted: Type) -> int | None:
+    """[conv.prom]/3, /4"""
+    if given.decl.scoped or not (isinstance(wanted, Scalar) and is_number(wanted)):
+        return None
+    fixed = given.underlying if given.decl.underlying is not None else None
+    kind = promoted(given)
+    if kind is None:
+        return None
+    return 1 if wanted in (kind, fixed) else CONVERTED
+
+
 def _rank_of_object(given: Record, wanted: Record) -> int | None:
     parts = with_bases(given)
     if wanted in parts:
         return _DERIVED
     known = not is_open(given) and all(None not in bases_of(each) for each in parts)
-    return _MADE if known else None
+    return MADE if known else None
 
 
 @record
@@ -118,7 +133,7 @@ def order(given: Given, one: TargetParameter, other: TargetParameter) -> int | N
     """Which of two parameters takes an argument better; as in ``preferred``."""
     if one.of_object and other.of_object and one.binding is not None and other.binding is not None:
         return preferred(given, one.binding, other.binding)
-    ranks = [_rank(given.type, each.type) for each in (one, other)]
+    ranks = [rank_of(given.type, each.type) for each in (one, other)]
     if ranks == [0, None] and isinstance(given.type, Record) and one.binding and other.binding:
         known = preferred(given, one.binding, other.binding)  # no conversion is better than none
         return known if known is not None and known <= 0 else None
@@ -127,6 +142,10 @@ def order(given: Given, one: TargetParameter, other: TargetParameter) -> int | N
     if ranks[0] != ranks[1]:
         return ranks[0] - ranks[1]
     if isinstance(one.type, Pointer | Array) and isinstance(other.type, Pointer | Array) and not ranks[0]:
+        if isinstance(one.type, Array) != isinstance(other.type, Array):
+            first = isinstance(one.type, Array)
+            kept = _keeps_array(given, other if first else one)
+            return -1 if kept and first else int(kept) if kept is not None else None
         return _less_qualified(given, one.constant, other.constant)
     if one.type != other.type:
         return _of_one_rank(ranks[0], one.type, other.type)
@@ -139,7 +158,9 @@ def _of_one_rank(rank: int, one: Type | None, other: Type | None) -> int | None:
     """Which of two types is the better one for an argument that becomes either in the same way; None: not known."""
     if rank == _DERIVED:
         return _nearer_base(one, other)
-    return None if rank > _CONVERTED or not isinstance(one, Scalar) else 0
+    if rank == 1:
+        return None  # of an enumeration with a fixed type ([over.ics.rank]/4.2)
+    return None if rank > CONVERTED or not isinstance(one, Scalar) else 0
 
 
 def _nearer_base(one: Type | None, other: Type | None) -> int | None:
@@ -148,6 +169,14 @@ def _nearer_base(one: Type | None, other: Type | None) -> int | None:
     if not isinstance(one, Record) or not isinstance(other, Record):
         return None
     return -1 if other in with_bases(one) else 1 if one in with_bases(other) else None
+
+
+def _keeps_array(given: Given, pointer: TargetParameter) -> bool | None:
+    """Is a reference to an array better than an address of its elements that adds ``const``? To become an address is no
+    conversion that counts ([over.ics.rank]/3.2.1), to add ``const`` is. None: not known."""
+    if pointer.constant is None or not pointer.constant:
+        return False
+    return None if given.constant is None else not given.constant
 
 
 def _less_qualified(given: Given, one: bool | None, other: bool | None) -> int | None:

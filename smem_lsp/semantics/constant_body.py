@@ -15,7 +15,7 @@ from smem_lsp.semantics.entities import MAX_STEPS, TypedConstant
 from smem_lsp.semantics.local_declarations import declare_types, declare_using
 from smem_lsp.semantics.object_constants import is_composite, member, with_part
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import INT, Reference, Type, plain_type
+from smem_lsp.semantics.types import INT, Enum, Reference, Type, plain_type
 from smem_lsp.source.queries import remembered
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body
@@ -255,8 +255,8 @@ def _changed(old: TypedConstant, path: Sequence[str], operator: str, value: Type
     part: TypedConstant | None = old
     for name in path:
         part = None if part is None else member(part, name)
-    if part is None:
-        raise TooMuch
+    if part is None or (operator and isinstance(part.type, Enum)):
+        raise TooMuch  # the language has no such operator: a function is called
     whole = with_part(old, path, arithmetic.operate(operator, part, value) if operator else value)
     if whole is None:
         raise TooMuch

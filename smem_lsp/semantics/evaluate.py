@@ -51,6 +51,7 @@ from smem_lsp.semantics.types import (
 from smem_lsp.semantics.types import (
     Sequence as ArrayClass,
 )
+from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.syntax import tree
 
 # CUDA programming guide, "Built-in Variables"
@@ -164,8 +165,19 @@ def _evaluate(expr: tree.Expr, scope: Scope) -> TypedConstant:
 # ---- operators -------------------------------------------------------------------------------------------------------
 
 
+def _operand(expr: tree.Expr, scope: Scope) -> TypedConstant:
+    """An operand as it is promoted: a bit-field by its number of bits ([conv.prom]/5)."""
+    value = evaluate_value(expr, scope)
+    if not isinstance(expr, tree.Member) or not isinstance(value.type, Scalar):
+        return value
+    of = evaluate_value(expr.base, scope).type
+    record = plain_type(of.target) if isinstance(of, Pointer) else of
+    bits = record_layout.bit_field(record, expr.name) if isinstance(record, Record) else None
+    return value if bits is None else TypedConstant(bits.type, value.n)
+
+
 def _unary(expr: tree.Unary, scope: Scope) -> TypedConstant:
-    value = evaluate_value(expr.operand, scope)
+    value = _operand(expr.operand, scope)
     called = _called(expr.operator, (value,), scope)
     if called is not None:
         return called
@@ -197,19 +209,21 @@ def _unary(expr: tree.Unary, scope: Scope) -> TypedConstant:
 
 
 def _binary(expr: tree.Binary, scope: Scope) -> TypedConstant:
-    left = evaluate_value(expr.left, scope)
+    left = _operand(expr.left, scope)
     if expr.operator in ("&&", "||"):
         known = arithmetic.truth(left)
         if known is not None and known == (expr.operator == "||"):
             return TypedConstant(BOOL, int(known))
         second = arithmetic.truth(evaluate_value(expr.right, scope))
         return TypedConstant(BOOL, int(second) if known is not None and second is not None else None)
-    right = evaluate_value(expr.right, scope)
+    if expr.operator == ",":
+        right = evaluate_value(expr.right, scope)
+        called = _called(expr.operator, (left, right), scope)
+        return right if called is None else called
+    right = _operand(expr.right, scope)
     called = _called(expr.operator, (left, right), scope)
     if called is not None:
         return called
-    if expr.operator == ",":
-        return right
     return arithmetic.operate(expr.operator, left, right)
 
 
@@ -221,15 +235,46 @@ def _called(operator: str, operands: Sequence[TypedConstant], scope: Scope) -> T
         return None
     name = tree.Name(0, 0, f"operator{operator}")
     taking: dict[FunctionDecl, Scope] = {}
-    for around in (scope, *(kind.scope for kind in kinds if isinstance(kind, Enum))):
+    enumerations = [kind for kind in kinds if isinstance(kind, Enum)]
+    sure = not any(_befriends(each, operator) for each in enumerations)
+    language = operator in COMPARISONS and len(set(kinds)) == 1  # which no template wins against
+    for around in (scope, *(each.scope for each in enumerations)):
         meaning = around.resolve(name)
         for decl, where in meaning.overloads if isinstance(meaning, Functions) else ():
-            if where.record is None and decl.parameters is None and _takes(decl, where, kinds):
+            if where.record is None and decl.parameters is not None:
+                sure = sure and (language or not _may_take(decl, kinds))
+            elif where.record is None and _takes(decl, where, kinds):
                 taking[decl] = where
-    if not taking:
+    sure = sure and not any(_changes(decl) or not _fits(decl, where, kinds) for decl, where in taking.items())
+    if sure and not taking:
         return None
-    known = not any(map(_changes, taking))
-    return constexpr.call(Functions(tuple(taking.items())), operands) if known else UNKNOWN
+    return constexpr.call(Functions(tuple(taking.items())), operands) if sure else UNKNOWN
+
+
+def _befriends(kind: Enum, operator: str) -> bool:
+    """Has a class around an enumeration such an operator for a friend, which is found by its operands
+    ([basic.lookup.argdep])?"""
+    for around in kind.scope.outwards():
+        decl = None if around.record is None else around.record.decl
+        if decl is None or decl.body is None:
+            continue
+        texts = decl.source.texts[slice(*decl.body)]
+        for at, text in enumerate(texts) if "friend" in texts else ():
+            if text == "operator" and texts[at + 1] == operator:
+                close = next((i for i in range(at, len(texts)) if texts[i] == ")"), len(texts))
+                if kind.decl.name in texts[at:close]:
+                    return True
+    return False
+
+
+def _may_take(decl: FunctionDecl, kinds: Sequence[Type | None]) -> bool:
+    """May a template take the operands: a parameter ``T`` an enumeration?"""
+    own = {each.name for each in decl.parameters or ()}
+    parameters = constexpr.parameters_of(decl) or []
+    return len(parameters) == len(kinds) and any(
+        isinstance(kind, Enum) and not own.isdisjoint(parameter.words)
+        for kind, parameter in zip(kinds, parameters)
+    )
 
 
 def _changes(decl: FunctionDecl) -> bool:
@@ -251,6 +296,16 @@ def _takes(decl: FunctionDecl, where: Scope, kinds: Sequence[Type | None]) -> bo
             if isinstance(own, Enum) and own.decl is kind.decl:
                 return len(parameters) == len(kinds)
     return False
+
+
+def _fits(decl: FunctionDecl, where: Scope, kinds: Sequence[Type | None]) -> bool:
+    """Is each operand of the type of its parameter, so that no operator of the language takes one better
+    ([over.match.best])?"""
+    for kind, parameter in zip(kinds, constexpr.parameters_of(decl) or []):
+        own = plain_type(type_of.variable_type(parameter, parameter.declarators[0], where))
+        if own != kind and not (isinstance(own, Enum) and isinstance(kind, Enum) and own.decl is kind.decl):
+            return False
+    return True
 
 
 def _ternary(expr: tree.Ternary, scope: Scope) -> TypedConstant:

@@ -652,3 +652,47 @@ template <> void f<int>(TO) OTHER
 )
 def test_a_specialisation_of_it_is_called_where_the_arguments_are_its_own(declared: str, call: str) -> None:
     assert right(declared, call)
+
+
+@pytest.mark.parametrize(
+    ("declared", "call"),
+    cases(
+        """
+struct B { unsigned a : 3; };
+void f(unsigned, TO) CALLED
+void f(int, TO) OTHER
+> B b{}; f(b.a, s, t);
+
+struct B { unsigned a : 3; };
+void f(unsigned, TO) OTHER
+void f(int, TO) CALLED
+> B b{}; f(b.a + 1, s, t);
+
+struct B { unsigned a : 32; };
+void f(unsigned, TO) CALLED
+void f(int, TO) OTHER
+> B b{}; f(+b.a, s, t);
+
+enum E { A, B };
+void f(int, TO) CALLED
+void f(long, TO) OTHER
+void f(float, TO) OTHER
+> f(A, s, t);
+
+template <class T> void f(const T&, TO) CALLED
+void f(const int*, TO) OTHER
+> int a[3]; f(a, s, t);
+
+template <class T> void f(const T&, TO) OTHER
+void f(int*, TO) CALLED
+> int a[3]; f(a, s, t);
+
+template <class T> void f(T&, TO) OTHER
+void f(const int*, TO) CALLED
+> const int a[3] = {}; f(a, s, t);
+"""
+    ),
+)
+def test_arguments_are_promoted_and_arrays_become_addresses(declared: str, call: str) -> None:
+    """[conv.prom]/3, /5; [over.ics.rank]/3.2.1"""
+    assert right(declared, call)

@@ -124,6 +124,7 @@ struct X {
   X() {} X(int) {}
   operator bool() const { CALLED return true; }
   bool operator==(const X&) const { OTHER return true; }
+  bool operator==(bool) const { OTHER return true; }
 };
 """
 

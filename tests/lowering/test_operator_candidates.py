@@ -250,3 +250,69 @@ template <int N> struct P<N, int> { static constexpr int value = CALLED; };
 def test_what_is_asked_for_directly(declared: str, statements: str) -> None:
     assert verdict(declared, statements, 1, 2) == "race-free"
     assert verdict(declared, statements, 2, 1) == "racy"
+
+
+@pytest.mark.parametrize(
+    ("declared", "statements", "racy"),
+    [
+        ("bool operator==(E, E) { return true; }", "if (A == B) s[t / 2] = t;", True),
+        ("bool operator==(E, long) { return true; }", "if (A == B) s[t / 2] = t;", False),
+        ("int operator|(E, E) { return 2; }", "s[t / (A | B)] = t;", True),
+        ("int operator|(E, int) { return 2; }", "s[t / (A | B)] = t;", True),
+        ("int operator|(E, int) { return 2; }", "short i = 1; s[t / (A | i)] = t;", True),
+        ("template <class T> bool operator==(T, T) { return true; }", "if (A == B) s[t / 2] = t;", False),
+        ("template <class T> int operator|(T, T) { return 2; }", "s[t / (A | B)] = t;", True),
+        ("int operator<<(E, int) { return 2; }", "s[t / (A << 3)] = t;", True),
+    ],
+)
+def test_an_operator_of_the_language_is_better_than_what_converts_an_operand(
+    declared: str, statements: str, racy: bool
+) -> None:
+    """For one of them, and for none worse; or where the other is a template ([over.match.best], [over.built])."""
+    found = verdict(f"enum E {{ A, B }}; {declared}", statements, 1, 1)
+    assert found == ("racy" if racy else "race-free")
+
+
+@pytest.mark.parametrize(
+    ("declared", "statements"),
+    [
+        ("bool operator==(E, long) { return true; }", "if (A == 1) s[t / 2] = t;"),
+        ("struct X { X(int) {} }; int operator|(E, X) { return 2; }", "s[t / (A | 1)] = t;"),
+        ("enum G { C }; int operator|(E, unsigned) { return 2; }", "s[t / (B | C)] = t;"),
+    ],
+)
+def test_an_operator_that_is_better_for_one_operand_and_worse_for_another_is_not_called_for_sure(
+    declared: str, statements: str
+) -> None:
+    assert verdict(f"enum E {{ A, B }}; {declared}", statements, 1, 1) == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("declared", "condition", "holds"),
+    [
+        ("constexpr bool operator==(E, E) { return false; }", "A == A", False),
+        ("constexpr bool operator==(E, E) { return true; }", "A == B", True),
+        ("constexpr E operator|(E a, E b) { return E(int(a) & int(b)); }", "(A | B) == 3", False),
+        (
+            "constexpr E& operator|=(E& a, E b) { a = E(int(a) & int(b)); return a; }"
+            "constexpr E f() { E x = A; x |= B; return x; }",
+            "f() == 3",
+            False,
+        ),
+    ],
+)
+def test_operators_of_enumerations_compute_constants(declared: str, condition: str, holds: bool) -> None:
+    declared = f"enum E {{ A = 1, B = 2 }}; {declared}"
+    assert verdict(declared, f"if constexpr ({condition}) s[t / 2] = t;", 1, 1) == (
+        "racy" if holds else "race-free"
+    )
+
+
+def test_a_friend_may_compute_a_constant() -> None:
+    declared = """
+struct X {
+  enum E { A = 1, B = 2 };
+  friend constexpr E operator|(E a, E b) { return E(int(a) & int(b)); }
+};
+"""
+    assert verdict(declared, "if constexpr ((X::A | X::B) == 3) s[t / 2] = t;", 1, 1) == "race-free"

@@ -95,7 +95,7 @@ def candidates(
     given = tuple(value_categories.given(ctx, each, scope) for each in operands[1:])
     homes = tuple((identity(function), each) for function, each in around)
     whole = Call(given, implied, frozenset(map(identity, of_free)), around=homes)
-    instead = language_may_be_meant(ctx.around.file_constants, whole, left, kinds)
+    instead = language_may_be_meant(ctx.around.file_constants, symbol, whole, left, kinds)
     if instead is True:
         return Candidates(language=True)
     return Candidates(

@@ -25,7 +25,7 @@ from smem_lsp.ir.nodes import (
 )
 from smem_lsp.ir.places import At, Row
 from smem_lsp.ir.tensor_maps import CLASSES, box_of
-from smem_lsp.ir.values import Const, Op, Sym, Value, Var, operation
+from smem_lsp.ir.values import Const, Op, Sym, Unknown, Value, Var, operation, parts_of
 from smem_lsp.lowering.body import (
     backward_jumps,
     declarations,
@@ -46,6 +46,8 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Boundary, LocalScope, Variable
 from smem_lsp.lowering.state.narrow_counters import without_wrap
 from smem_lsp.lowering.state.trip_count import count_trips, never_runs
+from smem_lsp.semantics.arithmetic import truth
+from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.local_declarations import declare_parameters
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
@@ -312,6 +314,8 @@ def declare_in_head(ctx: Context, node: tree.Declaration, scope: LocalScope) -> 
 def _if(ctx: Context, node: tree.If, scope: LocalScope, around: At) -> None:
     inner = LocalScope(scope)
     condition = head_value(ctx, node.condition, inner)
+    if node.constexpr and not isinstance(condition, Const):
+        condition = _computed(ctx, node.condition, inner) or condition
     if isinstance(condition, Const):  # only the live arm exists
         live, dead = (node.then, node.otherwise) if condition.n else (node.otherwise, node.then)
         if dead is not None:
@@ -326,7 +330,7 @@ def _if(ctx: Context, node: tree.If, scope: LocalScope, around: At) -> None:
     with ctx.out.collect() as otherwise:
         if node.otherwise is not None:
             _body(ctx, node.otherwise, inner)
-    if node.constexpr:
+    if node.constexpr and any(isinstance(each, Unknown) for each in parts_of(condition)):
         condition = operation(Operator.CONSTEXPR, ctx.out.fresh(uniform=True))
     ctx.out.emit(
         Branch(
@@ -339,6 +343,17 @@ def _if(ctx: Context, node: tree.If, scope: LocalScope, around: At) -> None:
         )
     )
     lifetimes.end(ctx, inner)
+
+
+def _computed(ctx: Context, chunk: tuple[int, int], scope: LocalScope) -> Const | None:
+    """The value of a condition that is a constant, where functions compute it ([stmt.if]/2); None: it is not known."""
+    node = ctx.at.body.chunk("condition", chunk)
+    if isinstance(node, tree.ConditionWithInit):
+        node = node.condition
+    if node is None or isinstance(node, tree.Declaration):
+        return None
+    known = truth(evaluate_value(node, scope.constant_scope()))
+    return None if known is None else Const(int(known))
 
 
 def span_of(ctx: Context, node: tree.If | tree.For | tree.While | tree.DoWhile | tree.Switch) -> At | None:

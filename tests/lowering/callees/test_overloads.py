@@ -447,10 +447,11 @@ def test_a_conversion_to_a_type_parameter_is_no_call_of_something_unknown() -> N
     assert kernel_facts(text.format("F")).kernel.opaque != ()
 
 
-def test_how_well_an_enumerator_fits_a_number_is_not_compared() -> None:
+def test_an_enumerator_is_promoted_rather_than_converted() -> None:
+    """[conv.prom]/3"""
     above = (
         "enum Colour { red, green };"
         "__device__ void put(int x, float* p) { p[1] = 1; }"
         "__device__ void put(double x, float* p) { if (p[2] > 0) p[3] = 1; }"
     )
-    assert spots(kernel_of(above, "put(red, a);")) == ["W a", "R a", "W a"]
+    assert spots(kernel_of(above, "put(red, a);")) == ["W a"]
