@@ -25,12 +25,6 @@ def expression_type(expr: tree.Expr, scope: Scope) -> Type | None:
     return _of(expr, scope, 0)
 
 
-def computed_type(expr: tree.Assign, scope: Scope) -> Type | None:
-    """The type of what ``a op= b`` computes before it is converted to that of ``a`` ([expr.ass])."""
-    target, value = (TypedConstant(_of(each, scope, 0)) for each in (expr.target, expr.value))
-    return operate(expr.operator.removesuffix("="), target, value).type
-
-
 def _of(expr: tree.Expr, scope: Scope, depth: int) -> Type | None:
     if depth > _MOST_NESTED:
         return None

@@ -43,7 +43,7 @@ def integer_type(n: int) -> Scalar:
 
 @remembered(most=4096)
 def literal(text: str) -> TypedConstant:
-    """A number, character or boolean literal."""
+    """A number, character or boolean literal, without the suffix of a literal operator."""
     if text in ("true", "false"):
         return TypedConstant(BOOL, int(text == "true"))
     if text[:1] == "'":

@@ -13,6 +13,7 @@ from smem_lsp.semantics import (
     arithmetic,
     constexpr,
     library_entities,
+    literals,
     object_constants,
     record_layout,
     sizes,
@@ -105,8 +106,10 @@ def overflow(expr: tree.Expr, scope: Scope) -> tuple[tree.Binary, int, Scalar] |
 
 def _evaluate(expr: tree.Expr, scope: Scope) -> TypedConstant:
     match expr:
-        case tree.Number():
+        case tree.Number() if not expr.suffix:
             return arithmetic.literal(expr.text)
+        case tree.Number() | tree.String():
+            return literals.value(expr, scope) if expr.suffix else UNKNOWN
         case tree.Name():
             return _name(expr, scope)
         case tree.Unary():

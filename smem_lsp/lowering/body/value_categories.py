@@ -10,14 +10,14 @@ from smem_lsp.elaborate import returned_types
 from smem_lsp.elaborate.call_sites import is_null
 from smem_lsp.elaborate.parameters import function_parameters, takes_freely
 from smem_lsp.elaborate.value_categories import Category, Given
-from smem_lsp.lowering.body import declared_types, expression_types, operator_candidates
+from smem_lsp.lowering.body import declared_types, deduced_results, expression_types, operator_candidates
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.intrinsics import takes_values
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.effects import SAME_OBJECT, designated, pointed_to
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, This, Variable, View
 from smem_lsp.lowering.state.shared_answers import Key, shared
-from smem_lsp.semantics import type_of
+from smem_lsp.semantics import literals, type_of
 from smem_lsp.semantics.declarations import enumerators
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.scope import Scope
@@ -94,6 +94,9 @@ def _found(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
     match expr:
         case tree.Name():
             return _of_name(ctx, expr, scope)
+        case tree.Number() | tree.String() if expr.suffix:
+            meant = literals.call_of(expr, scope.constant_scope())
+            return _UNKNOWN if meant is None else _category(ctx, meant, scope)
         case tree.Number() | tree.Lambda() | tree.SizeOf():
             return _VALUE
         case tree.String():
@@ -189,6 +192,9 @@ def _of_call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Given:
         if kind is None:
             return _UNKNOWN
         return only if isinstance(kind, Reference) else replace(only, category=Category.XVALUE)
+    closure = expression_types.called_lambda(ctx, expr, scope)
+    if closure is not None:
+        return _VALUE if deduced_results.is_value(ctx, closure) else _UNKNOWN
     functions = expression_types.called(ctx, expr, scope)
     if functions:
         return _returned(functions)
@@ -199,9 +205,9 @@ def _of_call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Given:
     return _UNKNOWN
 
 
-def _returned(functions: Sequence[tuple[Function, Scope]]) -> Given:
+def _returned(functions: Sequence[expression_types.Called]) -> Given:
     """What functions return, if it is of one category ([expr.call]/13)."""
-    found = {_returned_by(*each) for each in functions}
+    found = {_returned_by(each.function, each.scope) for each in functions}
     return found.pop() if len(found) == 1 else _UNKNOWN
 
 
