@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from smem_lsp.semantics import type_of
@@ -28,8 +29,7 @@ _RETURNED = Query[tuple[Definition, Scope | Meanings], Type | None]("types that 
 
 def is_deduced(function: Function) -> bool:
     """Is the type that a function returns that of its ``return`` statements ([dcl.spec.auto.general]/3)?"""
-    source, head, _ = declaration_of(function)
-    return "auto" in source.texts[slice(*(_trailing(function) or head))]
+    return "auto" in spelled_result(function)
 
 
 def has_trailing_type(function: Function) -> bool:
@@ -45,8 +45,7 @@ def returns_reference(function: Function, scope: Scope) -> bool | None:
         return isinstance(kind, Reference)
     if result_mark(function) in ("AMP", "AND_AND"):
         return True
-    source, head, _ = declaration_of(function)
-    return None if "decltype" in source.texts[slice(*(_trailing(function) or head))] else False
+    return None if "decltype" in spelled_result(function) else False
 
 
 def result_mark(function: Function) -> str:
@@ -54,6 +53,12 @@ def result_mark(function: Function) -> str:
     source, head, _ = declaration_of(function)
     lo, hi = _trailing(function) or head
     return source.kinds[hi - 1] if hi > lo else ""
+
+
+def spelled_result(function: Function) -> Sequence[str]:
+    """The words of the type of the result."""
+    source, head, _ = declaration_of(function)
+    return source.texts[slice(*(_trailing(function) or head))]
 
 
 def _trailing(function: Function) -> tuple[int, int] | None:

@@ -138,10 +138,9 @@ def _evaluate(expr: tree.Expr, scope: Scope) -> TypedConstant:
             return _member(expr, scope)
         case tree.Braces():
             return evaluate_value(expr.items[0], scope) if len(expr.items) == 1 else UNKNOWN
-        case tree.Assign():
-            return TypedConstant(evaluate_value(expr.target, scope).type)
-        case tree.PostfixStep():
-            return TypedConstant(evaluate_value(expr.operand, scope).type)
+        case tree.Assign(target=place) | tree.PostfixStep(operand=place):
+            kind = evaluate_value(place, scope).type
+            return UNKNOWN if arithmetic.is_overloadable(kind) else TypedConstant(kind)
     return UNKNOWN
 
 
@@ -153,6 +152,8 @@ def _unary(expr: tree.Unary, scope: Scope) -> TypedConstant:
     called = _called(expr.operator, (value,), scope)
     if called is not None:
         return called
+    if expr.operator != "&" and arithmetic.is_overloadable(value.type):
+        return UNKNOWN
     match expr.operator:
         case "!":
             known = arithmetic.truth(value)
@@ -182,13 +183,20 @@ def _unary(expr: tree.Unary, scope: Scope) -> TypedConstant:
 
 def _binary(expr: tree.Binary, scope: Scope) -> TypedConstant:
     left = evaluate_value(expr.left, scope)
+    if arithmetic.is_overloadable(left.type):
+        return UNKNOWN
     if expr.operator in ("&&", "||"):
         known = arithmetic.truth(left)
         if known is not None and known == (expr.operator == "||"):
             return TypedConstant(BOOL, int(known))
-        second = arithmetic.truth(evaluate_value(expr.right, scope))
+        other = evaluate_value(expr.right, scope)
+        if arithmetic.is_overloadable(other.type):
+            return UNKNOWN
+        second = arithmetic.truth(other)
         return TypedConstant(BOOL, int(second) if known is not None and second is not None else None)
     right = evaluate_value(expr.right, scope)
+    if arithmetic.is_overloadable(right.type):
+        return UNKNOWN
     called = _called(expr.operator, (left, right), scope)
     if called is not None:
         return called

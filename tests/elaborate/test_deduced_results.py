@@ -1,5 +1,5 @@
-"""The types of calls that no declaration says: of functions with ``auto``, of lambdas, of the user's literals. Which of
-two functions gets the result depends on them, and what is computed of it."""
+"""The types of calls that no declaration says: of functions with ``auto``, of lambdas, of the user's literals. Which
+of two functions gets the result depends on them, and what is computed of it."""
 
 from __future__ import annotations
 
@@ -255,6 +255,284 @@ void k(unsigned, TO) CALLED
 __device__ auto sum() { return 0; }
 template <class A, class... R> __device__ auto sum(A a, R... r) { return a + sum(r...); }
 > k(sum(1u, 2, 3), s, t);
+
+struct V { int x; }; __device__ unsigned operator<(V a, V b) { return a.x < b.x; }
+void k(bool, TO) OTHER
+void k(unsigned, TO) CALLED
+> V a, b; a.x = t; b.x = 1; k(a < b, s, t);
+
+struct V { int x; __device__ unsigned operator!() const { return x; } };
+void k(bool, TO) OTHER
+void k(unsigned, TO) CALLED
+> V a; a.x = t; k(!a, s, t);
+
+struct V { int x; }; __device__ auto operator==(V a, V b) { return (short)(a.x - b.x); }
+void k(bool, TO) OTHER
+void k(short, TO) CALLED
+> V a, b; a.x = t; b.x = 1; auto q = a == b; k(q, s, t);
+
+struct V { int x; }; __device__ auto operator&&(V a, V b) { return (short)(a.x - b.x); }
+void k(bool, TO) OTHER
+void k(short, TO) CALLED
+> V a, b; a.x = t; b.x = 1; k(a && b, s, t);
+
+struct V { int x; }; __device__ unsigned operator,(V a, V b) { return a.x; }
+void k(V, TO) OTHER
+void k(unsigned, TO) CALLED
+> V a, b; a.x = t; b.x = 1; k((a, b), s, t);
+
+__device__ auto f(int x) { return x; } __device__ auto f(unsigned x) { return x; }
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+> k(true ? f(2u) : f(1), s, t);
+
+__device__ unsigned short f(int x) { return x; } __device__ unsigned short f(float x) { return x; }
+void k(int, TO) OTHER
+void k(unsigned short, TO) CALLED
+> k(true ? f(2) : f(1.f), s, t);
+
+template <class F> struct Hold { F f; __device__ auto operator()(int x) const { return f(x); } };
+struct A { __device__ unsigned operator()(int x) const { return x; } };
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+> Hold<A> h; k(h(t), s, t);
+
+template <class T> struct Tr { using type = T; }; template <> struct Tr<int> { using type = unsigned; };
+template <class T> __device__ auto f(T x) { return typename Tr<T>::type(x); }
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+> k(f(t), s, t);
+
+template <class T> __device__ auto f(T x) { typename T::t y = x.v; return y; }
+struct Q { using t = unsigned; int v; };
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+> Q q; q.v = t; k(f(q), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+> unsigned u = t; auto f = [v = u + 1]() { return v; }; k(f(), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+> int u = t; { unsigned u = t; auto f = [&]() { return u; }; k(f(), s, t); }
+
+void k(int, TO) CALLED
+void k(unsigned, TO) OTHER
+> unsigned x = 1; auto f = [&](int x) { return x; }; k(f(t), s, t);
+
+void k(int, TO) CALLED
+void k(unsigned, TO) OTHER
+> unsigned x = 1; auto f = [&](int y) { int x = y; return x; }; k(f(t), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+> auto f = [](int y) { for (unsigned i = 0; i < 4; ++i) if (i == y) return i; return 7u; }; k(f(t), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+> auto f = [](auto y) { using T = decltype(y); return T(3); }; k(f(1u), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+> auto f = [](auto y, auto z) { return y * z; }; k(f(1, 2u), s, t);
+
+void k(int, TO) OTHER
+void k(long, TO) CALLED
+> auto f = [](auto y) { return sizeof(y) > 4 ? y : y + 1; }; k(f(3L), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+template <class T> __device__ T id(T x) { return x; }
+> auto f = [](auto y) { return id(y); }; k(f(3u), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+template <class T> __device__ T id(T x) { return x; }
+> k(id(id<unsigned>(t)), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+template <class T> __device__ auto mk() { return T{}; }
+> k(mk<unsigned>(), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+template <class T, class U> __device__ auto mk(U x) { return (T)x; }
+> k(mk<unsigned>(t), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+struct S2 { template <class T> __device__ auto mk(int x) { return (T)x; } };
+> S2 z; k(z.mk<unsigned>(t), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+struct S2 { static __device__ auto mk(int x) { return (unsigned)x; } };
+> k(S2::mk(t), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+struct B2 { unsigned m; __device__ auto g() { return m; } }; struct D2 : B2 {
+__device__ auto h() { return g(); } };
+> D2 z; z.m = t; k(z.h(), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+struct B2 { int m; __device__ auto g() { return m; } }; struct D2 : B2 { unsigned m;
+__device__ auto h() { return m; } };
+> D2 z; z.m = t; k(z.h(), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+__device__ auto f(int x) { static const unsigned tab[3] = {1, 2, 3}; return tab[x]; }
+> k(f(t & 1), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+__device__ auto f(const unsigned* p) { return *p; }
+> unsigned a[2]; a[0] = 1; k(f(a), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+__device__ auto f(const unsigned* p) { return p[1]; }
+> unsigned a[2]; a[1] = 1; k(f(a), s, t);
+
+void k(int, TO) OTHER
+void k(long, TO) CALLED
+__device__ auto f(const unsigned* p, const unsigned* q) { return p - q; }
+> unsigned a[2]; k(f(a, a), s, t);
+
+void k(int, TO) CALLED
+void k(unsigned, TO) OTHER
+__device__ auto f(int x) { auto y = x; auto z = y + 1u; y = z; return y; }
+> k(f(t), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+__device__ auto f(int x) { unsigned y = 1; return y += x; }
+> k(f(t), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned char, TO) CALLED
+__device__ auto f(int x) { unsigned char y = 1; return y++; }
+> k(f(t), s, t);
+
+void k(int, TO) CALLED
+void k(unsigned char, TO) OTHER
+__device__ auto f(int x) { unsigned char y = 1; return -y; }
+> k(f(t), s, t);
+
+void k(int, TO) CALLED
+void k(unsigned char, TO) OTHER
+__device__ auto f(int x) { unsigned char y = 1; return y << 1; }
+> k(f(t), s, t);
+
+void k(int, TO) CALLED
+void k(unsigned, TO) OTHER
+struct Bf { unsigned b : 3; }; __device__ auto f(Bf x) { return x.b + 1; }
+> Bf b; b.b = 1; k(f(b), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+struct Bf { unsigned b : 3; }; __device__ auto f(Bf x) { return x.b; }
+> Bf b; b.b = 1; k(f(b), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+template <class F, class G> __device__ auto comp(F f, G g) { return [=](int x) { return f(g(x)); }; }
+> auto c = comp([](int x) { return x + 1u; }, [](int x) { return x; }); k(c(t), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+> auto f = [] { return 1u; }; auto g = [&f] { return f(); }; auto h = [g] { return g(); }; k(h(), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+enum class E2 : unsigned { A }; __device__ auto f(E2 e) { return static_cast<unsigned>(e); }
+> k(f(E2::A), s, t);
+
+enum E3 { X3, Y3 }; __device__ auto operator|(E3 a, E3 b) { return E3(int(a) | int(b)); }
+void k(int, TO) OTHER
+void k(E3, TO) CALLED
+> k(X3 | Y3, s, t);
+
+enum E3 { X3, Y3 }; __device__ auto operator+(E3 a, int b) { return (unsigned)(int(a) + b); }
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+> k(X3 + 1, s, t);
+
+__device__ auto f(int x) { return x; } __device__ auto f(double x) { return x; }
+void k(int, TO) OTHER
+void k(double, TO) CALLED
+> k(f(t) + f(1.5), s, t);
+
+__device__ decltype(auto) f(unsigned* p) { return *p; }
+void k(unsigned&, TO) CALLED
+void k(unsigned&&, TO) OTHER
+> unsigned a = 1; k(f(&a), s, t);
+
+__device__ decltype(auto) f(unsigned* p) { return p[0] + 1; }
+void k(unsigned&, TO) OTHER
+void k(unsigned&&, TO) CALLED
+> unsigned a = 1; k(f(&a), s, t);
+
+struct H { unsigned u; __device__ decltype(auto) g() { return (u); }
+__device__ decltype(auto) h() { return u; } };
+void k(unsigned&, TO) OTHER
+void k(unsigned&&, TO) CALLED
+> H a; a.u = 1; k(a.h(), s, t);
+
+__device__ auto&& f(unsigned& u) { return u; }
+void k(unsigned&, TO) CALLED
+void k(unsigned&&, TO) OTHER
+> unsigned a = 1; k(f(a), s, t);
+
+void k(unsigned&, TO) CALLED
+void k(unsigned&&, TO) OTHER
+> unsigned a = 1; auto f = [&]() -> auto& { return a; }; k(f(), s, t);
+
+void k(unsigned&, TO) CALLED
+void k(unsigned&&, TO) OTHER
+> unsigned a = 1; auto f = [&]() -> decltype(auto) { return (a); }; k(f(), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned short, TO) CALLED
+__device__ auto f(int x) { if (x > 1) { auto y = (unsigned short)x; return y; }
+else { const unsigned short z = 1; return z; } }
+> k(f(t), s, t);
+
+template <int N> struct Fact { static
+__device__ auto v() { if constexpr (N == 0) return 1u; else return N * Fact<N - 1>::v(); } };
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+> k(Fact<3>::v(), s, t);
+
+template <int N> __device__ auto fac() { if constexpr (N == 0) return 1u; else return N * fac<N - 1>(); }
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+> k(fac<3>(), s, t);
+
+void k(int, TO) CALLED
+void k(unsigned, TO) OTHER
+template <class T> __device__ auto f(T a, T b) -> decltype(a + b) { return a + b; }
+> k(f((short)1, (short)2), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+template <class T> __device__ auto f(T a) -> T { return a; }
+> k(f(1u), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+__device__ auto f(int a) -> unsigned { return a; } __device__ auto f(float a) -> int { return a; }
+> k(f(1), s, t);
+
+void k(int, TO) OTHER
+void k(unsigned, TO) CALLED
+template <unsigned (*P)(int)> __device__ auto ap(int x) { return P(x); }
+__device__ unsigned g(int x) { return x; }
+> k(ap<g>(t), s, t);
 """
 _LITERALS = r"""
 __device__ constexpr unsigned operator""_u(unsigned long long x) { return x; }

@@ -6,17 +6,18 @@ A body is read for its types alone: its parameters and what it declares are ther
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 
 from smem_lsp.elaborate.parameters import Parameter, function_parameters, implied_binding
 from smem_lsp.elaborate.returned_types import (
     has_trailing_type,
     is_deduced,
-    result_mark,
     returned_by_function,
     returned_by_lambda,
+    spelled_result,
 )
+from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.lowering.body import (
     declarations,
     declared_types,
@@ -24,6 +25,7 @@ from smem_lsp.lowering.body import (
     inlining,
     namespace_arrays,
     parameter_binding,
+    value_categories,
 )
 from smem_lsp.lowering.state.context import Context, DeducedType
 from smem_lsp.lowering.state.local_scope import Boundary, Closure, LocalScope, This, Variable
@@ -38,72 +40,92 @@ from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Function
 
 _NOWHERE = -1  # the number of a variable of which nothing but its type is known
-_MOST_NESTED = 8  # bodies
+_MOST_NESTED = 16  # bodies
 
 
 def of_function(
     ctx: Context, function: Function, constants: Scope, expr: tree.Call, scope: LocalScope
 ) -> Type | None:
-    """The type of what a function returns, without references and qualifiers, if it is deduced; None: another one, or
-    not known. ``constants``: of its body, with the template arguments of this call; ``scope``: of the call."""
+    """The type of what a function returns, without references and qualifiers, if it is deduced, or stands behind its
+    parameters, which it may name ([dcl.fct]/2); None: another one, or not known. ``constants``: of its body, with the
+    template arguments of this call; ``scope``: of the call."""
+    return _of_function(ctx, function, constants, expr, scope).type
+
+
+def category_of_function(
+    ctx: Context, function: Function, constants: Scope, expr: tree.Call, scope: LocalScope
+) -> Category | None:
+    """The value category of the same, if ``decltype(auto)`` or ``auto&&`` leaves it to what is returned; None: not
+    known."""
+    return _of_function(ctx, function, constants, expr, scope).category
+
+
+def _of_function(
+    ctx: Context, function: Function, constants: Scope, expr: tree.Call, scope: LocalScope
+) -> DeducedType:
     parameters = function_parameters(function)
     deduced = is_deduced(function)
     if parameters is None or not (deduced or has_trailing_type(function)):
-        return None
+        return _UNKNOWN
     outer = LocalScope(constants=constants, around=namespace_arrays.around(ctx, constants))
     record = constants.record if constants.parent is None else constants.record or constants.parent.record
     if record is not None and "static" not in function.head.texts:
         outer.names["this"] = This(record, _placeholder(), implied_binding(function).constant)
     inner = LocalScope(outer, constants=constants.child(), boundary=Boundary.FUNCTION)
     closures = _declare_parameters(ctx, parameters, expr, scope, inner)
-    if not deduced:  # what it returns may name its parameters
-        return plain_type(returned_by_function(function, inner.constant_scope()))
-    key = (
-        function.definition,
-        function.scopes,
-        function.number,
-        function.first_token,
-        inner.constant_scope().meanings,
-    )
+    known = inner.constant_scope()
+    if not deduced:
+        return DeducedType(plain_type(returned_by_function(function, known)))
+    key = function.definition, function.scopes, function.number, function.first_token, known.meanings
+    if key in ctx.inlining.deducing:
+        return ctx.inlining.deducing[key]
     work = partial(_of_body, ctx, function, inner, key)
-    found = ctx.inlining.deducing.get(key)
-    if found is not None:
-        return found.kind
     return work() if closures else _RESULTS.once(constants.state.store, key, work)
 
 
 _Key = tuple[Definition, tuple[str, ...], int, int, Scope | Meanings]
-_RESULTS = Query[_Key, Type | None]("types that functions return which are deduced", most=4096)
+_RESULTS = Query[_Key, DeducedType]("types that functions return which are deduced", most=4096)
+_UNKNOWN = DeducedType(known=False)
 
 
-def _of_body(ctx: Context, function: Function, inner: LocalScope, key: object) -> Type | None:
+def _of_body(ctx: Context, function: Function, inner: LocalScope, key: Hashable) -> DeducedType:
+    spelled = spelled_result(function)
     with ctx.at.within(function):
-        return _deduced(ctx, ctx.at.body.statements, inner, result_mark(function), key)
+        return _deduced(ctx, ctx.at.body.statements, inner, spelled, key)
 
 
 def of_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalScope) -> Type | None:
     """The type of what a call of a lambda gives, as in ``of_function``, also where it is declared."""
+    return _of_lambda(ctx, closure, expr, scope).type
+
+
+def category_of_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalScope) -> Category | None:
+    """The value category of the same ([expr.call]/13); None: not known."""
+    texts = ctx.at.body_of(closure.function).tokens.texts[slice(*_behind(closure))]
+    if "->" not in texts:
+        return Category.PRVALUE
+    return Category.LVALUE if texts[-1] == "&" else _of_lambda(ctx, closure, expr, scope).category
+
+
+def _of_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalScope) -> DeducedType:
     node, base = closure.node, closure.base
     with ctx.at.within(closure.function):
         parameters = inlining.lambda_parameters(ctx, closure)
     if parameters is None:
-        return None
+        return _UNKNOWN
     inner = LocalScope(closure.scope, boundary=Boundary.FUNCTION)
     _declare_parameters(ctx, parameters, expr, scope, inner)
     lo, hi = base + node.body[0], base + node.body[1]
     body = ctx.at.body_of(closure.function)
     listed = None if node.parameters is None else (base + node.parameters[0], base + node.parameters[1])
-    declared = returned_by_lambda(body, listed, lo, inner.constant_scope())
-    behind = _behind(closure)
-    spelled = "->" in body.tokens.texts[slice(*behind)]
-    if spelled and "auto" not in body.tokens.texts[slice(*behind)]:
-        return plain_type(declared)
+    spelled = body.tokens.texts[slice(*_behind(closure))]
+    if "->" in spelled and "auto" not in spelled:
+        return DeducedType(plain_type(returned_by_lambda(body, listed, lo, inner.constant_scope())))
     key = node, base, inner.constant_scope().meanings
-    found = ctx.inlining.deducing.get(key)
-    if found is not None:
-        return found.kind
+    if key in ctx.inlining.deducing:
+        return ctx.inlining.deducing[key]
     with ctx.at.within(closure.function):
-        return _deduced(ctx, body.block(lo, hi), inner, body.tokens.kinds[lo - 2] if spelled else "", key)
+        return _deduced(ctx, body.block(lo, hi), inner, spelled, key)
 
 
 def _behind(closure: Closure) -> tuple[int, int]:
@@ -116,26 +138,23 @@ def _behind(closure: Closure) -> tuple[int, int]:
     )
 
 
-def is_value(ctx: Context, closure: Closure) -> bool:
-    """Does a lambda surely return a value, and no reference: by ``auto``, which it need not spell?"""
-    return "->" not in ctx.at.body_of(closure.function).tokens.texts[slice(*_behind(closure))]
-
-
 def unnamed(ctx: Context, node: tree.Lambda, scope: LocalScope) -> Closure:
     """A lambda of which nothing is asked but what it returns."""
     return Closure(node, ctx.at.base, scope, ctx.at.function, instance=ctx.inlining.instance)
 
 
-def _deduced(ctx: Context, block: tree.Block, inner: LocalScope, mark: str, key: object) -> Type | None:
-    """``mark``: the last token of the type that is spelled: ``auto&``, ``auto*``."""
+def _deduced(
+    ctx: Context, block: tree.Block, inner: LocalScope, spelled: Sequence[str], key: Hashable
+) -> DeducedType:
+    """``spelled``: the type of the result, which says that it is deduced."""
     if len(ctx.inlining.deducing) >= _MOST_NESTED:
-        return None
-    result = ctx.inlining.deducing[key] = DeducedType()
+        return _UNKNOWN
+    result = ctx.inlining.deducing[key] = DeducedType(spelled=tuple(spelled))
     try:
-        _statement(ctx, block, inner, result, mark in ("AMP", "AND_AND"))
+        _statement(ctx, block, inner, result)
     finally:
         del ctx.inlining.deducing[key]
-    return result.kind if result.known else None
+    return result
 
 
 # ---- parameters ------------------------------------------------------------------------------------------------------
@@ -184,9 +203,7 @@ def _declared(words: list[str], declarator: tree.Declarator, scope: LocalScope) 
 # ---- statements ------------------------------------------------------------------------------------------------------
 
 
-def _statement(
-    ctx: Context, node: tree.Statement, scope: LocalScope, result: DeducedType, reference: bool
-) -> None:
+def _statement(ctx: Context, node: tree.Statement, scope: LocalScope, result: DeducedType) -> None:
     checkpoint()
     inner = LocalScope(scope)
     match node:
@@ -197,12 +214,12 @@ def _statement(
             if ctx.at.body.tokens.kinds[node.lo : node.lo + 1] == ["USING"]:
                 declarations.declare_names(ctx, node.lo, scope)
         case tree.JumpStatement(kind="return"):
-            _return(ctx, node, scope, result, reference)
+            _return(ctx, node, scope, result)
         case tree.If():
             _condition(ctx, node.condition, inner)
             if node.constexpr and (live := _live(ctx, node, inner)) is not None:
                 for each in live:  # what is discarded says nothing ([dcl.spec.auto.general]/3)
-                    _statement(ctx, each, inner, result, reference)
+                    _statement(ctx, each, inner, result)
                 return
         case tree.While() | tree.DoWhile() | tree.Switch():
             _condition(ctx, node.condition, inner)
@@ -212,22 +229,32 @@ def _statement(
             if "RETURN" in ctx.at.body.tokens.kinds[node.lo : node.hi]:
                 result.known = False
     for each in tree.inside(node):
-        _statement(ctx, each, inner, result, reference)
+        _statement(ctx, each, inner, result)
 
 
-def _return(
-    ctx: Context, node: tree.JumpStatement, scope: LocalScope, result: DeducedType, reference: bool
-) -> None:
+def _return(ctx: Context, node: tree.JumpStatement, scope: LocalScope, result: DeducedType) -> None:
     if node.chunk is None:
         return
     with ctx.at.chunk(node.chunk[0]):
         expr = ctx.at.body.chunk(tree.value_start(ctx.at.body.tokens.kinds, node.chunk), node.chunk)
-        kind = (
-            None if expr is None or isinstance(expr, tree.Braces) else expression_types.of(ctx, expr, scope)
-        )
-    if isinstance(kind, Array) and not reference:
+        if expr is None or isinstance(expr, tree.Braces):
+            result.known = False
+            return
+        kind = expression_types.of(ctx, expr, scope)
+        category = _category(ctx, expr, scope, result)
+    if isinstance(kind, Array) and category in (None, Category.PRVALUE) and "&" not in result.spelled:
         kind = Pointer(kind.element)
-    result.add(None if isinstance(kind, FunctionType) else plain_type(kind))
+    result.add(None if isinstance(kind, FunctionType) else plain_type(kind), category)
+
+
+def _category(ctx: Context, expr: tree.Expr, scope: LocalScope, result: DeducedType) -> Category | None:
+    """That of what is returned, where it decides whether a reference is ([dcl.type.decltype], [temp.deduct.call]/3)."""
+    if "decltype" in result.spelled:
+        return value_categories.by_declaration(ctx, expr, scope)
+    if "&&" not in result.spelled:
+        return None
+    found = value_categories.given(ctx, expr, scope).category
+    return Category.XVALUE if found is Category.PRVALUE else found
 
 
 def _live(ctx: Context, node: tree.If, scope: LocalScope) -> Sequence[tree.Statement] | None:

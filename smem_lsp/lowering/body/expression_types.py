@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from smem_lsp.elaborate.call_sites import Callee
+from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.elaborate.returned_types import returned_by_function
 from smem_lsp.elaborate.value_categories import Category, Given
 from smem_lsp.lowering.body import (
@@ -26,8 +27,9 @@ from smem_lsp.lowering.state.shared_answers import Key, shared
 from smem_lsp.semantics import arithmetic, literals, type_of
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Array, Enum, Pointer, Record, Reference, Scalar, Type, plain_type
+from smem_lsp.semantics.types import BOOL, Array, Enum, Pointer, Record, Reference, Scalar, Type, plain_type
 from smem_lsp.source import checkpoint, record
+from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -65,6 +67,8 @@ def _by_itself(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
     """By the object that it designates, or by the names in it alone."""
     designated = effects.designated(ctx, expr, scope)
     known = None if designated is None or designated.array else effects.seen_as(ctx, designated)
+    if isinstance(expr, tree.Binary | tree.Unary) and expr.operator not in (",", "*"):
+        return known or expression_type(expr, scope.constant_scope())  # also of bit-fields
     return known or plain_type(overloads.argument_type(ctx, expr, scope))
 
 
@@ -136,7 +140,9 @@ def class_of_member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Recor
 
 
 def _of_data(record: Record, name: str) -> Type | None:
-    kinds = [plain_type(field.type) for field in objects.fields(record) or () if field.name == name]
+    named = [field for field in objects.fields(record) or () if field.name == name]
+    own = [field for field in named if field.home is record.scope] or named  # it hides those of bases
+    kinds = [plain_type(field.type) for field in own]
     return kinds[0] if len(kinds) == 1 else None
 
 
@@ -180,22 +186,23 @@ def called(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[Called]:
     if isinstance(callee, tree.Member):
         record = class_of_member(ctx, callee, scope)
         object_ = implied(ctx, callee, scope)
-        return _method(ctx, record, callee.name, expr.arguments, expr, scope, object_)
+        return _method(ctx, record, methods.method_name(callee), expr.arguments, expr, scope, object_)
     if isinstance(callee, tree.Name) and scope.lookup(callee.text) is None:
         this = scope.lookup("this")
         if isinstance(this, This) and "::" not in callee.text:
             own = Given(this.record, Category.LVALUE, this.constant)
-            found = _method(ctx, this.record, callee.text, expr.arguments, expr, scope, own)
+            found = _method(ctx, this.record, callee, expr.arguments, expr, scope, own)
             if found:
                 return found
-        return [
-            _bound(ctx, each, callee, expr, scope) for each in overloads.candidates(ctx, callee, expr, scope)
-        ]
+        functions = overloads.candidates(ctx, callee, expr, scope)
+        if functions:
+            return [_bound(ctx, each, callee, expr, scope) for each in functions]
     record_type = of(ctx, callee, scope)
     if not isinstance(record_type, Record):
         return []
     object_ = value_categories.given(ctx, callee, scope)
-    return _method(ctx, record_type, "operator()", expr.arguments, expr, scope, object_)
+    name = tree.Name(callee.lo, callee.hi, "operator()")
+    return _method(ctx, record_type, name, expr.arguments, expr, scope, object_)
 
 
 def implied(ctx: Context, callee: tree.Member, scope: LocalScope) -> Given:
@@ -210,7 +217,7 @@ def implied(ctx: Context, callee: tree.Member, scope: LocalScope) -> Given:
 def _method(
     ctx: Context,
     record: Record | None,
-    name: str,
+    name: tree.Name,
     arguments: Sequence[tree.Expr],
     at: tree.Expr,
     scope: LocalScope,
@@ -218,10 +225,9 @@ def _method(
 ) -> list[Called]:
     if record is None:
         return []
-    found = objects.methods(ctx, record, name, at)
-    named = tree.Name(at.lo, at.hi, name)
-    method = methods.chosen(ctx, found, named, arguments, scope, object_)
-    return [] if method is None else [_of_member(ctx, method, named, arguments, scope)]
+    found = objects.methods(ctx, record, name.text, at)
+    method = methods.chosen(ctx, found, name, arguments, scope, object_)
+    return [] if method is None else [_of_member(ctx, method, name, arguments, scope)]
 
 
 def _bound(ctx: Context, callee: Callee, name: tree.Name, call: tree.Call, scope: LocalScope) -> Called:
@@ -234,7 +240,7 @@ def _of_member(
     ctx: Context, method: Method, name: tree.Name, arguments: Sequence[tree.Expr], scope: LocalScope
 ) -> Called:
     call = tree.Call(name.lo, name.hi, name, list(arguments))
-    if name.arguments or method.callee.arguments:
+    if method.callee.arguments:
         return Called(method.function, method.record.scope, call)
     return _bound(ctx, method.callee, name, call, scope)
 
@@ -253,6 +259,10 @@ def _of_operator(ctx: Context, expr: value_categories.Operation, scope: LocalSco
         return _returned(ctx, found[0], scope) if found is not None and len(found) == 1 else None
     if symbol == "=":
         return first
+    if symbol == ",":
+        return kinds[1]
+    if symbol in ("!", "&&", "||") or symbol in COMPARISONS:
+        return BOOL
     if len(kinds) == 2 and all(isinstance(kind, Enum | Scalar) for kind in kinds):
         return arithmetic.operate(symbol, *map(TypedConstant, kinds)).type  # no function takes them
     return Pointer(first) if symbol == "&" and isinstance(first, Record) else None

@@ -95,7 +95,7 @@ def _is_reference(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
         if isinstance(known, TypedConstant) and isinstance(known.type, Reference):
             return True
         return named[0].reference if named else isinstance(scope.lookup(expr.text), View)
-    category = value_categories.given(ctx, expr, scope).category
+    category = value_categories.by_declaration(ctx, expr, scope)
     if category is None:
         what = Cause(CauseKind.RETURNS_REFERENCE, names=(inlining.called_name(ctx.at.function),))
         implicit_calls.note(ctx, what, expr)

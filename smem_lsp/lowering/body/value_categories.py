@@ -20,13 +20,11 @@ from smem_lsp.lowering.state.shared_answers import Key, shared
 from smem_lsp.semantics import literals, type_of
 from smem_lsp.semantics.declarations import enumerators
 from smem_lsp.semantics.entities import TypedConstant
-from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import Array, Enum, Pointer, Record, Reference, is_number
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.parse import Function
 
 _UNKNOWN = Given()
 _VALUE = Given(category=Category.PRVALUE, constant=False)
@@ -69,6 +67,24 @@ def declares_reference(
             record = expression_types.class_of_member(ctx, operand, scope)
         return record is None or expression_types.is_reference_member(record, operand.name)
     return texts[first + 3 : first + 4] != [")"] or kind is None or isinstance(kind, Reference)
+
+
+def by_declaration(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Category | None:
+    """What ``decltype(auto)`` makes of what is returned ([dcl.type.decltype]): a name or a member that stands there
+    alone has the type that it is declared with, any other expression that of its category; None: not known."""
+    alone = ctx.at.body.tokens.texts[ctx.at.base + expr.lo - 1] != "("
+    if alone and isinstance(expr, tree.Member):
+        record = expression_types.class_of_member(ctx, expr, scope)
+        if record is None:
+            return None
+        return (
+            Category.LVALUE if expression_types.is_reference_member(record, expr.name) else Category.PRVALUE
+        )
+    if alone and isinstance(expr, tree.Name):
+        known = scope.constant_scope().resolve(expr)
+        kind = known.type if isinstance(known, TypedConstant) else None
+        return None if kind is None else Category.LVALUE if isinstance(kind, Reference) else Category.PRVALUE
+    return given(ctx, expr, scope).category
 
 
 def is_prvalue(ctx: Context, expr: tree.Expr, record: Record, scope: LocalScope) -> bool:
@@ -194,10 +210,10 @@ def _of_call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Given:
         return only if isinstance(kind, Reference) else replace(only, category=Category.XVALUE)
     closure = expression_types.called_lambda(ctx, expr, scope)
     if closure is not None:
-        return _VALUE if deduced_results.is_value(ctx, closure) else _UNKNOWN
+        return _of_deduced(deduced_results.category_of_lambda(ctx, closure, expr, scope))
     functions = expression_types.called(ctx, expr, scope)
     if functions:
-        return _returned(functions)
+        return _returned(ctx, functions, scope)
     if isinstance(callee, tree.Name) and (
         takes_values(callee.text) or expression_types.is_type(callee, scope)
     ):
@@ -205,14 +221,15 @@ def _of_call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Given:
     return _UNKNOWN
 
 
-def _returned(functions: Sequence[expression_types.Called]) -> Given:
+def _returned(ctx: Context, functions: Sequence[expression_types.Called], scope: LocalScope) -> Given:
     """What functions return, if it is of one category ([expr.call]/13)."""
-    found = {_returned_by(each.function, each.scope) for each in functions}
+    found = {_returned_by(ctx, each, scope) for each in functions}
     return found.pop() if len(found) == 1 else _UNKNOWN
 
 
-def _returned_by(function: Function, scope: Scope) -> Given:
+def _returned_by(ctx: Context, of_call: expression_types.Called, scope: LocalScope) -> Given:
     """What a template parameter returns may be a reference itself."""
+    function = of_call.function
     mark = returned_types.result_mark(function)
     named = template_parameters(function).intersection(
         function.head.texts[: function.island.name - function.island.head]
@@ -223,12 +240,17 @@ def _returned_by(function: Function, scope: Scope) -> Given:
             return _UNKNOWN
         if named.isdisjoint(word for each in parameters for word in each.words):
             return _UNKNOWN  # the call spells it
-    reference = returned_types.returns_reference(function, scope)
-    if reference is None:
-        return _UNKNOWN
+    reference = returned_types.returns_reference(function, of_call.scope)
+    if reference is None or (mark == "AND_AND" and returned_types.is_deduced(function)):
+        found = deduced_results.category_of_function(ctx, function, of_call.scope, of_call.call, scope)
+        return _of_deduced(found)
     if not reference:
         return _VALUE
     return _MARKS.get(mark, _UNKNOWN)
+
+
+def _of_deduced(category: Category | None) -> Given:
+    return _VALUE if category is Category.PRVALUE else Given(category=category)
 
 
 _MARKS = {"AMP": _PLACE, "AND_AND": Given(category=Category.XVALUE)}
@@ -259,7 +281,7 @@ def _of_operator(ctx: Context, expr: Operation, scope: LocalScope) -> Given:
     if None in kinds or any(isinstance(kind, Record | Enum) for kind in kinds):
         functions = expression_types.operators(ctx, symbol, operands, expr, scope)
         if functions:
-            return _returned(functions)
+            return _returned(ctx, functions, scope)
         if functions is None or (None in kinds and operator_candidates.spelled(ctx, symbol, expr)):
             return _UNKNOWN
     match expr:
