@@ -668,3 +668,17 @@ def test_a_result_wraps_as_its_type_does(above: str, made: str) -> None:
 def test_where_a_type_is_not_known_no_proof_rests_on_it(at: str) -> None:
     """Nothing in sight says what the type is."""
     assert _verdict("", f"const unseen_t q = 5; if (t < 16) s[{at}] = t;") == "undecided"
+
+
+@pytest.mark.parametrize(
+    "made", ["450 * -f(t)", "f(t) - 2", "~f(t)", "(n ? 0 : f(t)) - 2", "n ? f(t) - 2 : f(t) - 3"]
+)
+def test_what_is_made_of_a_result_has_the_type_that_it_says(made: str) -> None:
+    """Below 0 a signed number would be: all threads write the last element."""
+    assert _verdict("__device__ auto f(int x) { return 1u; }", f"s[({made}) >> 26] = t;") == "racy"
+
+
+def test_both_arms_say_the_type_of_a_condition_that_is_known() -> None:
+    """-93 is large as the ``unsigned long long`` that the other arm makes of it."""
+    above = "__device__ auto f(int x) { return x + 1u; }"
+    assert _verdict(above, "s[(6 ? 7ll - 100 : f(t) | 2ull) > 100 ? t : 0] = t;") == "race-free"

@@ -75,12 +75,11 @@ class ByNumber(HiddenValues):
     def of_natural(
         self, term: Op, who: int, ahead: int, read: Sequence[Expression], found: Expression
     ) -> Expression:
-        """What is found of operands that are not negative: of negative ones, which may be large unsigned ones, nothing
-        is said where their type is not known."""
+        """What is found of operands that all types read alike; of others, such as negative ones that may be large
+        unsigned ones, nothing is said where their type is not known."""
         if not self.is_ambiguous(term):
             return found
-        self.assumed.natural += [each >= 0 for each in read]
-        return self.digits.chosen(either(*(each < 0 for each in read)), self.free(term, who, ahead), found)
+        return self.digits.chosen(self.alike(read), found, self.free(term, who, ahead))
 
     def quotient(
         self, term: Op, who: int, ahead: int, left: Expression, right: Expression

@@ -67,8 +67,10 @@ def _by_itself(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
     """By the object that it designates, or by the names in it alone."""
     designated = effects.designated(ctx, expr, scope)
     known = None if designated is None or designated.array else effects.seen_as(ctx, designated)
-    if isinstance(expr, tree.Binary | tree.Unary) and expr.operator not in (",", "*"):
-        return known or expression_type(expr, scope.constant_scope())  # also of bit-fields
+    if isinstance(expr, tree.Ternary) or (
+        isinstance(expr, tree.Binary | tree.Unary) and expr.operator not in (",", "*")
+    ):
+        return known or expression_type(expr, scope.constant_scope())  # of both arms, and of bit-fields
     return known or plain_type(overloads.argument_type(ctx, expr, scope))
 
 
@@ -257,12 +259,16 @@ def _of_operator(ctx: Context, expr: value_categories.Operation, scope: LocalSco
     found = operators(ctx, symbol, operands, expr, scope)
     if found != []:
         return _returned(ctx, found[0], scope) if found is not None and len(found) == 1 else None
-    if symbol == "=":
+    if isinstance(expr, tree.Assign):
         return first
     if symbol == ",":
         return kinds[1]
     if symbol in ("!", "&&", "||") or symbol in COMPARISONS:
         return BOOL
+    if symbol in ("+", "-", "~") and len(kinds) == 1:
+        return first if isinstance(first, Pointer) else arithmetic.promoted(first)
+    if symbol in ("++", "--"):
+        return first
     if len(kinds) == 2 and all(isinstance(kind, Enum | Scalar) for kind in kinds):
         return arithmetic.operate(symbol, *map(TypedConstant, kinds)).type  # no function takes them
     return Pointer(first) if symbol == "&" and isinstance(first, Record) else None
