@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from smem_lsp.elaborate.value_categories import Given
+from smem_lsp.semantics import literals
 from smem_lsp.semantics.arithmetic import literal
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.function_scope import function_scope
@@ -49,7 +50,15 @@ class Site:
 
     def functions_named(self, name: str) -> list[Function]:
         """The functions of this name in the file and its headers."""
+        _, literal, suffix = name.partition(literals.OPERATOR)
+        if literal:  # its island is called like the suffix
+            return [each for each in self.functions_named(suffix) if _is_operator(each)]
         return [*self.helpers.get(name, ()), *self.unit.header_definitions(name, self.offset)]
+
+
+def _is_operator(function: Function) -> bool:
+    at = function.definition.island.name
+    return "OPERATOR" in function.definition.tokens.kinds[max(at - 2, 0) : at]  # `operator""_km`
 
 
 class Arguments:

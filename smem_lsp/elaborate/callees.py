@@ -23,8 +23,10 @@ from smem_lsp.elaborate.parameters import (
     takes,
 )
 from smem_lsp.elaborate.static_members import declares, defined_outside_of, functions_in, of_class
+from smem_lsp.semantics import literals
 from smem_lsp.semantics.entities import Argument, Functions
 from smem_lsp.semantics.intrinsics import takes_as_they_are
+from smem_lsp.semantics.literals import Form
 from smem_lsp.semantics.redeclarations import all_defined
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.specialization import is_specialization
@@ -40,6 +42,9 @@ def candidates(site: Site, callee: tree.Name, arguments: Arguments, scope: Scope
         return _given_by_template(site, bound[0], callee, arguments, scope)
     name = callee.text.rpartition("::")[2]
     named = site.functions_named(name)
+    if name.startswith(literals.OPERATOR):
+        form = literals.form_of(arguments.expressions)
+        named = [each for each in named if _takes_literal(each, form)]
     if not named:
         return constant_functions(site, callee, len(arguments), scope)
     if _is_defined_elsewhere(site, name, named, callee, scope):
@@ -79,6 +84,25 @@ def _explicit(callee: tree.Name, scope: Scope) -> list[Argument] | None:
     """The template arguments that a call spells."""
     spelled = callee.arguments[-1] if callee.arguments else None
     return None if spelled is None else [scope.argument(each) for each in spelled]
+
+
+def _takes_literal(function: Function, form: Form) -> bool:
+    """May it be the literal operator that takes a literal like this?"""
+    parameters = function_parameters(function)
+    if parameters is None:
+        return True
+    address = any("*" in each.pointers for each in parameters)
+    match form:
+        case Form.STRING | Form.RAW:
+            return address and len(parameters) == (2 if form is Form.STRING else 1)
+        case Form.PACK:
+            return not parameters
+    if address or len(parameters) != 1:
+        return False
+    words = frozenset(parameters[0].words)
+    return form is Form.CHARACTER or not words & (
+        {"double"} if form is Form.WHOLE else {"int", "char", "unsigned"}
+    )
 
 
 def _of_class(

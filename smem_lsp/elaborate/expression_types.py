@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from smem_lsp.semantics.arithmetic import common_type, operate, promoted
+from smem_lsp.semantics.arithmetic import common_type, is_overloadable, operate, promoted
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.record_layout import bit_field
 from smem_lsp.semantics.scope import Meanings, Scope
-from smem_lsp.semantics.types import BOOL, Array, Pointer, Record, Type, plain_type
+from smem_lsp.semantics.types import BOOL, Array, Enum, Pointer, Record, Type, plain_type
 from smem_lsp.source.budget import pause
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
@@ -25,12 +25,6 @@ def expression_type(expr: tree.Expr, scope: Scope) -> Type | None:
     return _of(expr, scope, 0)
 
 
-def computed_type(expr: tree.Assign, scope: Scope) -> Type | None:
-    """The type of what ``a op= b`` computes before it is converted to that of ``a`` ([expr.ass])."""
-    target, value = (TypedConstant(_of(each, scope, 0)) for each in (expr.target, expr.value))
-    return operate(expr.operator.removesuffix("="), target, value).type
-
-
 def _of(expr: tree.Expr, scope: Scope, depth: int) -> Type | None:
     if depth > _MOST_NESTED:
         return None
@@ -42,7 +36,8 @@ def _of(expr: tree.Expr, scope: Scope, depth: int) -> Type | None:
 
 def _found(expr: tree.Expr, scope: Scope, depth: int) -> Type | None:
     if isinstance(expr, (tree.Assign, tree.PostfixStep)):
-        return _of(expr.target if isinstance(expr, tree.Assign) else expr.operand, scope, depth + 1)
+        kind = _of(expr.target if isinstance(expr, tree.Assign) else expr.operand, scope, depth + 1)
+        return None if is_overloadable(kind) else kind
     if isinstance(expr, _MADE):
         return _combined(expr, scope, depth)
     if isinstance(expr, tree.Member):
@@ -63,16 +58,24 @@ def _combined(expr: tree.Binary | tree.Ternary | tree.Unary, scope: Scope, depth
     if isinstance(expr, tree.Ternary):
         return common_type(_of(expr.yes, scope, depth + 1), _of(expr.no, scope, depth + 1))
     if isinstance(expr, tree.Unary):
-        return _unary(expr.operator, _of(expr.operand, scope, depth + 1))
+        kind = _of(expr.operand, scope, depth + 1)
+        return evaluate_value(expr, scope).type if isinstance(kind, Enum) else _unary(expr.operator, kind)
     right = _of(expr.right, scope, depth + 1)
+    left = _of(expr.left, scope, depth + 1)
+    if is_overloadable(left) or is_overloadable(right):
+        return None
+    if isinstance(left, Enum) or isinstance(right, Enum):
+        return evaluate_value(expr, scope).type  # a function may take it as it is ([over.match.oper]/3.2)
     if expr.operator in ("&&", "||"):
         return BOOL
     if expr.operator == ",":
         return right
-    return operate(expr.operator, TypedConstant(_of(expr.left, scope, depth + 1)), TypedConstant(right)).type
+    return operate(expr.operator, TypedConstant(left), TypedConstant(right)).type
 
 
 def _unary(operator: str, kind: Type | None) -> Type | None:
+    if operator != "&" and is_overloadable(kind):
+        return None
     match operator:
         case "!":
             return BOOL

@@ -27,6 +27,16 @@ def returned_by_function(function: Function, scope: Scope) -> Type | None:
 _RETURNED = Query[tuple[Definition, Scope | Meanings], Type | None]("types that functions return", most=4096)
 
 
+def is_deduced(function: Function) -> bool:
+    """Is the type that a function returns that of its ``return`` statements ([dcl.spec.auto.general]/3)?"""
+    return "auto" in spelled_result(function)
+
+
+def has_trailing_type(function: Function) -> bool:
+    """Does the type of its result stand behind its parameters, which it may name ([dcl.fct]/2)?"""
+    return _trailing(function) is not None
+
+
 def returns_reference(function: Function, scope: Scope) -> bool | None:
     """Does a function return a reference, by its type after aliases and template arguments? None: what it returns
     decides, as for ``decltype(auto)`` ([dcl.type.decltype]). ``scope``: as in ``returned_by_function``."""
@@ -35,22 +45,26 @@ def returns_reference(function: Function, scope: Scope) -> bool | None:
         return isinstance(kind, Reference)
     if result_mark(function) in ("AMP", "AND_AND"):
         return True
-    return None if "DECLTYPE" in (*function.head.kinds, *_behind(function)) else False
+    return None if "decltype" in spelled_result(function) else False
 
 
 def result_mark(function: Function) -> str:
     """The kind of the last token of the type of the result: ``T& f(...)``, ``operator T*()``, ``auto f() -> T&``."""
-    source, (lo, hi), _ = declaration_of(function)
-    trailing = _behind(function)
-    if "ARROW" in trailing:
-        return trailing[-1]
+    source, head, _ = declaration_of(function)
+    lo, hi = _trailing(function) or head
     return source.kinds[hi - 1] if hi > lo else ""
 
 
-def _behind(function: Function) -> Sequence[str]:
-    """The kinds of the tokens between parameters and body."""
+def spelled_result(function: Function) -> Sequence[str]:
+    """The words of the type of the result."""
+    source, head, _ = declaration_of(function)
+    return source.texts[slice(*(_trailing(function) or head))]
+
+
+def _trailing(function: Function) -> tuple[int, int] | None:
+    """The tokens of the type behind ``->``; None: there is none."""
     source, _, (lo, hi) = declaration_of(function)
-    return source.kinds[lo:hi]
+    return next(((at + 1, hi) for at in range(lo, hi) if source.texts[at] == "->"), None)
 
 
 def declaration_of(function: Function) -> Declaration:

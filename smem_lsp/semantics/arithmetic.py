@@ -23,6 +23,7 @@ from smem_lsp.semantics.types import (
     Array,
     Enum,
     Pointer,
+    Record,
     Scalar,
     Type,
     is_number,
@@ -43,7 +44,7 @@ def integer_type(n: int) -> Scalar:
 
 @remembered(most=4096)
 def literal(text: str) -> TypedConstant:
-    """A number, character or boolean literal."""
+    """A number, character or boolean literal, without the suffix of a literal operator."""
     if text in ("true", "false"):
         return TypedConstant(BOOL, int(text == "true"))
     if text[:1] == "'":
@@ -203,6 +204,11 @@ def truth(value: TypedConstant) -> bool | None:
     return None if value.n is None or not number else value.n != 0
 
 
+def is_overloadable(kind: Type | None) -> bool:
+    """Does a function of somebody decide on the result of an operator, if there is one: is the operand of a class?"""
+    return isinstance(plain_type(kind), Record)
+
+
 def operate(operator: str, left: TypedConstant, right: TypedConstant) -> TypedConstant:
     """``left operator right`` with the C++ result type."""
     if operator in COMPARISONS:
@@ -262,6 +268,8 @@ def converted_shift(n: int, kind: Scalar) -> TypedConstant:
 
 
 def _compare(operator: str, left: TypedConstant, right: TypedConstant) -> TypedConstant:
+    if is_overloadable(left.type) or is_overloadable(right.type):
+        return UNKNOWN
     a, b = promoted(left.type), promoted(right.type)
     if a is not None and b is not None and "float" in (a.kind, b.kind):
         common = _common(a, b)

@@ -13,6 +13,7 @@ from smem_lsp.semantics import (
     arithmetic,
     constexpr,
     library_entities,
+    literals,
     object_constants,
     record_layout,
     sizes,
@@ -123,8 +124,10 @@ def overflow(expr: tree.Expr, scope: Scope) -> tuple[tree.Binary, int, Scalar] |
 
 def _evaluate(expr: tree.Expr, scope: Scope) -> TypedConstant:
     match expr:
-        case tree.Number():
+        case tree.Number() if not expr.suffix:
             return arithmetic.literal(expr.text)
+        case tree.Number() | tree.String():
+            return literals.value(expr, scope) if expr.suffix else UNKNOWN
         case tree.Name():
             return _name(expr, scope)
         case tree.Unary():
@@ -155,10 +158,9 @@ def _evaluate(expr: tree.Expr, scope: Scope) -> TypedConstant:
             return _member(expr, scope)
         case tree.Braces():
             return evaluate_value(expr.items[0], scope) if len(expr.items) == 1 else UNKNOWN
-        case tree.Assign():
-            return TypedConstant(qualified_type(expr.target, scope))
-        case tree.PostfixStep():
-            return TypedConstant(evaluate_value(expr.operand, scope).type)
+        case tree.Assign(target=place) | tree.PostfixStep(operand=place):
+            kind = qualified_type(place, scope)
+            return UNKNOWN if arithmetic.is_overloadable(kind) else TypedConstant(kind)
     return UNKNOWN
 
 
@@ -181,6 +183,8 @@ def _unary(expr: tree.Unary, scope: Scope) -> TypedConstant:
     called = _called(expr.operator, (value,), scope)
     if called is not None:
         return called
+    if expr.operator != "&" and arithmetic.is_overloadable(value.type):
+        return UNKNOWN
     match expr.operator:
         case "!":
             known = arithmetic.truth(value)
@@ -210,17 +214,24 @@ def _unary(expr: tree.Unary, scope: Scope) -> TypedConstant:
 
 def _binary(expr: tree.Binary, scope: Scope) -> TypedConstant:
     left = _operand(expr.left, scope)
+    if arithmetic.is_overloadable(left.type):
+        return UNKNOWN
     if expr.operator in ("&&", "||"):
         known = arithmetic.truth(left)
         if known is not None and known == (expr.operator == "||"):
             return TypedConstant(BOOL, int(known))
-        second = arithmetic.truth(evaluate_value(expr.right, scope))
+        other = evaluate_value(expr.right, scope)
+        if arithmetic.is_overloadable(other.type):
+            return UNKNOWN
+        second = arithmetic.truth(other)
         return TypedConstant(BOOL, int(second) if known is not None and second is not None else None)
     if expr.operator == ",":
         right = evaluate_value(expr.right, scope)
         called = _called(expr.operator, (left, right), scope)
         return right if called is None else called
     right = _operand(expr.right, scope)
+    if arithmetic.is_overloadable(right.type):
+        return UNKNOWN
     called = _called(expr.operator, (left, right), scope)
     if called is not None:
         return called

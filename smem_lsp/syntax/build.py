@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.grammar_tokens import GrammarToken
 from smem_lsp.syntax.parts import (
@@ -35,6 +36,20 @@ _SPELLED = {
     "or_eq": "|=",
     "xor_eq": "^=",
 }
+
+
+def _characters(spelled: str) -> int:
+    """How many a piece of a string has, in UTF-8 ([lex.string]); a name has none."""
+    prefix, _, rest = spelled.partition('"')
+    inner = rest.rpartition('"')[0]
+    if prefix.endswith("R"):
+        inner = inner[inner.find("(") + 1 : inner.rfind(")")]
+    else:
+        inner = _ESCAPE.sub("x", inner)
+    return len(inner.encode(errors="replace"))
+
+
+_ESCAPE = regex(r"\\(?:x[0-9a-fA-F]+|[0-7]{1,3}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|(?s:.))")
 
 
 def _as_argument(given: tree.Expr) -> tree.Expr:
@@ -358,7 +373,10 @@ class TreeBuilder:
         return tree.Number(c[0].lo, c[0].hi, c[0].text)
 
     def string(self, c: Children) -> tree.String:
-        return tree.String(c[0].lo, c[-1].hi)
+        *pieces, last = [each.text for each in c]
+        suffix = last if pieces and last[:1] == "_" else ""  # else it is a macro that is not in sight
+        spelled = pieces if suffix else [*pieces, last]
+        return tree.String(c[0].lo, c[-1].hi, sum(map(_characters, spelled)), suffix)
 
     def parenthesised(self, c: Children) -> tree.Expr:
         inner: tree.Expr = c[1]

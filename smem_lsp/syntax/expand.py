@@ -454,7 +454,7 @@ def _stringized(tokens: TokenList) -> str:
     for kind, text, offset in zip(tokens.kinds, tokens.texts, tokens.offsets):
         if parts and not 0 <= end == offset:
             parts.append(" ")
-        literal = kind == "STRING" or text[-1] == "'"
+        literal = kind == "STRING" or (kind == "NUMBER" and not text[0].isdigit())
         parts.append(text.replace("\\", "\\\\").replace('"', '\\"') if literal else text)
         end = offset + len(text) if offset >= 0 else -1
     return '"' + "".join(parts) + '"'

@@ -147,7 +147,7 @@ def _kind(spelling: str) -> str:
         return "DIRECTIVE"
     if spelling[-1] == '"' or first == '"' or (first in "RuUL" and '"' in spelling):
         return "STRING"
-    if first == "'" or spelling[-1] == "'" or first.isdigit() or (first == "." and len(spelling) > 1):
+    if "'" in spelling or first.isdigit() or (first == "." and len(spelling) > 1):
         return "NUMBER"
     if first.isidentifier() or first == "$":
         return "NAME"

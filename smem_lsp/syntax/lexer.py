@@ -27,6 +27,7 @@ _TRIVIA = rf"(\s*(?:(?:{_COMMENT}|\\\r?\n)\s*)*)"
 _STRING = r'(?:u8|[uUL])?"(?:[^"\\\n]+|\\(?:\r\n|(?s:.)))*"?'
 _RAW_STRING = r'(?:u8|[uUL])?R"([^()\\\s]{0,16})\((?s:.*?)(?:\)\3"|\Z)'
 _NUMBER = r"\.?[0-9](?:[eEpP][+-]|'[0-9a-zA-Z]|[\w.])*"
+_CHARACTER = r"'(?:[^'\\\n]|\\(?:\r\n|(?s:.)))*'?(?:(?<=')_\w*)?"  # with the suffix of a literal operator
 DIRECTIVE = r'#(?:[^\n\\/"]+|\\\r?\n|\\.|/\*(?s:.*?)(?:\*/|\Z)|//[^\n]*|"(?:[^"\\\n]|\\.)*"?|/)*'
 _OPERATOR = r"<<<|>>>|<<=|>>=|<=>|->\*|\.\.\.|\.\*|<<|>>|->|\+\+|--|&&|\|\||::|[-+*/%&|^<>=!]=|\Z|(?s:.)"
 
@@ -34,7 +35,7 @@ _OPERATOR = r"<<<|>>>|<<=|>>=|<=>|->\*|\.\.\.|\.\*|<<|>>|->|\+\+|--|&&|\|\||::|[
 def _scanner(hash_tokens: str) -> re.Pattern[str]:
     token = (
         rf"([A-Za-z_$][\w$]*(?![\"'\w$])|[()\[\]{{}};,]|{_RAW_STRING}"
-        rf"|(?:u8|[uUL])(?=[\"'])(?:{_STRING}|'(?:[^'\\\n]|\\(?:\r\n|(?s:.)))*'?)|[A-Za-z_$\u0080-\U0010ffff][\w$]*|{_NUMBER}|{_STRING}|'(?:[^'\\\n]|\\(?:\r\n|(?s:.)))*'?|{hash_tokens}|{_OPERATOR})"
+        rf"|(?:u8|[uUL])(?=[\"'])(?:{_STRING}|{_CHARACTER})|[A-Za-z_$\u0080-\U0010ffff][\w$]*|{_NUMBER}|{_STRING}|{_CHARACTER}|{hash_tokens}|{_OPERATOR})"
     )
     return regex(_TRIVIA + token)
 

@@ -39,11 +39,22 @@ class Number:
     hi: int
     text: str
 
+    @property
+    def suffix(self) -> str:
+        """The name of the literal operator that makes a value of it ([lex.ext]); "": none does."""
+        quoted = self.text.rfind("'") + 1 if not self.text[0].isdigit() else 0
+        found = self.text.find("_", quoted)
+        return "" if found < 0 else self.text[found:]
+
 
 @dataclass(slots=True, eq=False)
 class String:
+    """``characters``: how many, without the 0 behind the last one; ``suffix``: of a literal operator."""
+
     lo: int
     hi: int
+    characters: int = 0
+    suffix: str = ""
 
 
 @dataclass(slots=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 
 from smem_lsp.analysis.decision.formulas import (
@@ -58,18 +59,27 @@ class ByNumber(HiddenValues):
             quotient = self.quotient(term, who, ahead, left, right)
             if quotient is None:
                 return None
-            return quotient if name == "/" else left - quotient * right
+            found = quotient if name == "/" else left - quotient * right
+            return self.of_natural(term, who, ahead, (left, right), found)
         if name in ("<<", ">>") and isinstance(b, Const) and 0 <= b.n < 63:
-            if name == ">>" and self.is_ambiguous(term):
-                self.assumed.natural.append(left >= 0)
             if name == "<<":
                 return left * (1 << b.n)
-            return self.rounded_down(left, 1 << b.n, who)  # of a negative number, too
+            found = self.rounded_down(left, 1 << b.n, who)  # of a negative number, too
+            return self.of_natural(term, who, ahead, (left,), found)
         if name == "<<":
             return self.power(a, b, left, right)
         if name in ("&", "|", "^"):
             return self.of_bits(name, a, b, left, right)
         return None
+
+    def of_natural(
+        self, term: Op, who: int, ahead: int, read: Sequence[Expression], found: Expression
+    ) -> Expression:
+        """What is found of operands that all types read alike; of others, such as negative ones that may be large
+        unsigned ones, nothing is said where their type is not known."""
+        if not self.is_ambiguous(term):
+            return found
+        return self.digits.chosen(self.alike(read), found, self.free(term, who, ahead))
 
     def quotient(
         self, term: Op, who: int, ahead: int, left: Expression, right: Expression
@@ -82,8 +92,6 @@ class ByNumber(HiddenValues):
             if term.reading.mask is not None or not self.may_be_negative(a):
                 self.note_divided(a)
                 return self.rounded_down(left, b.n, who)
-            if self.is_ambiguous(term):
-                self.assumed.natural.append(left >= 0)
             return self.digits.chosen(
                 left >= 0, self.digits.divided(left, b.n)[0], -self.digits.divided(-left, b.n)[0]
             )
@@ -95,7 +103,7 @@ class ByNumber(HiddenValues):
         rest = left - found * right
         below = either(both(left >= 0, rest >= 0, rest < right), both(left < 0, rest <= 0, rest > -right))
         self.side.append(either(right <= 0, below))
-        self.assumed.natural += [right > 0, left >= 0] if self.is_ambiguous(term) else [right.differs(0)]
+        self.assumed.natural.append(right > 0 if self.is_ambiguous(term) else right.differs(0))
         return found
 
     def agree(

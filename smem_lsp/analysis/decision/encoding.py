@@ -145,11 +145,9 @@ class Encoder(LoopValues):
             found = COMPARISONS[name](left, right)
         if not self.is_ambiguous(term):
             return found
-        # as unsigned numbers, a negative one is larger than all others
-        self.assumed.natural += [left >= 0, right >= 0]
+        alike = self.alike((left, right))
         free = self.variable(f"unsigned{term.serial}.{who}.{ahead}", 0, 1).equals(1)
-        negative = either(left < 0, right < 0)
-        return either(both(negative, free), both(negated(negative), found))
+        return either(both(negated(alike), free), both(alike, found))
 
     def _is_of_warp(self, term: Term) -> bool:
         """Do all lanes of a warp have this value?"""
@@ -160,6 +158,12 @@ class Encoder(LoopValues):
     def is_ambiguous(self, term: Op) -> bool:
         """Does its value depend on a type that is not known?"""
         return term.reading is OperandType.UNKNOWN and any(self.may_be_negative(arg) for arg in term.args)
+
+    def alike(self, read: Sequence[Expression]) -> Formula:
+        """Are operands the same numbers in every type that they may have? A race that is told takes it for granted."""
+        parts = [each >= 0 for each in read]  # as unsigned numbers, negative ones are larger than all others
+        self.assumed.natural += parts
+        return both(*parts)
 
     def may_be_negative(self, term: Term) -> bool:
         return self.levels.values.table.may_fall(term) and self.bounds.interval(term)[0] < 0
@@ -240,10 +244,9 @@ class Encoder(LoopValues):
         """As signed numbers; of negative ones that may be large unsigned ones nothing is said."""
         if not self.is_ambiguous(term):
             return self.digits.chosen(left < right if term.operator == "min" else left > right, left, right)
-        self.assumed.natural += [left >= 0, right >= 0]
-        free = self.free(term, who, ahead)
+        alike, free = self.alike((left, right)), self.free(term, who, ahead)
         found = self.digits.chosen(left < right if term.operator == "min" else left > right, left, right)
-        return self.digits.chosen(either(left < 0, right < 0), free, found)
+        return self.digits.chosen(alike, found, free)
 
     def cases(self, term: Op, who: int, ahead: int) -> Expression | None:
         """An operation for each of the few values of an operand, where that makes it one with a number."""

@@ -7,7 +7,7 @@ what the block agrees on; all else is each thread's own. ``Origin`` says what ki
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from enum import Flag
 from functools import partial
@@ -272,6 +272,10 @@ class Unknowns(ABC):
     @abstractmethod
     def holds(self, term: Term, who: int, ahead: int = 0) -> Formula:
         """The term is not 0."""
+
+    @abstractmethod
+    def alike(self, read: Sequence[Expression]) -> Formula:
+        """Are operands the same numbers in every type that they may have?"""
 
     @abstractmethod
     def is_ambiguous(self, term: Op) -> bool:

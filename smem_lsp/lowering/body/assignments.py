@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from smem_lsp.elaborate.expression_types import computed_type, expression_type
+from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Const, Op, Value, Var, operation, variables_of
@@ -223,15 +223,16 @@ def _assign_number(
         result = ctx.out.fresh()
     elif expr.operator != "=":
         result = conversions.applied(
+            ctx,
             operator_of(expr.operator[:-1]),
             Var(variable.index) if whole or isinstance(place, Ref) else place,
             right,
             (expr.target, expr.value),
             scope,
         )
-        result = conversions.converted(result, computed_type(expr, scope.constant_scope()), kind)
+        result = conversions.converted(result, conversions.computed_type(ctx, expr, scope), kind)
     else:
-        result = conversions.assigned(right, expr.value, kind, scope)
+        result = conversions.assigned(ctx, right, expr.value, kind, scope)
     if kind is None and not variable.exact:
         result = Op(Operator.CAST, (result,))
     if not whole:
@@ -268,7 +269,7 @@ def _store(
     kind = AccessKind.UPDATE if compound else AccessKind.WRITE
     stored: Value | None = None
     if not (compound or place.unclear or isinstance(right, Ref)):
-        stored = conversions.kept(right, expr.value, place.kind, scope)
+        stored = conversions.kept(ctx, right, expr.value, place.kind, scope)
         if place.first_bit is not None:
             stored = conversions.among_bits(stored, place.first_bit)
     ctx.access(place, kind, expr.target.lo, expr.target.hi, stored=stored, plain=compound)

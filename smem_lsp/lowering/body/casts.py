@@ -10,6 +10,7 @@ from smem_lsp.lowering.body import (
     base_classes,
     class_operators,
     declared_types,
+    expression_types,
     expressions,
     temporaries,
     unknown_calls,
@@ -82,7 +83,7 @@ def cast(ctx: Context, expr: tree.Cast, scope: LocalScope) -> Value | Ref:
     kind = type_of.type_id(type_id, scope.constant_scope())
     if kind is None:
         return Op(Operator.CAST, (inner,))
-    return conversions.assigned(inner, expr.operand, kind, scope)
+    return conversions.assigned(ctx, inner, expr.operand, kind, scope)
 
 
 def _is_of_its_type(ctx: Context, expr: tree.Cast, scope: LocalScope) -> bool:
@@ -92,7 +93,7 @@ def _is_of_its_type(ctx: Context, expr: tree.Cast, scope: LocalScope) -> bool:
         of.lo, of.hi, of.words, [each for each in of.pointers if each not in ("&", "&&")], [], of.names
     )
     wanted = plain_type(type_of.type_id(plain, scope.constant_scope()))
-    given = plain_type(overloads.argument_type(ctx, expr.operand, scope))
+    given = expression_types.of(ctx, expr.operand, scope)
     return is_number(wanted) and wanted == given
 
 

@@ -66,7 +66,7 @@ def ternary(ctx: Context, expr: tree.Ternary, scope: LocalScope) -> Value | Ref:
         refs = _in_common(ctx, one, other, expr)
     if isinstance(one, Ref) or isinstance(other, Ref):
         return choose(condition, *refs) if len(refs) == 2 else refs[0].moved(None)
-    one, other = conversions.in_common(one, other, (expr.yes, expr.no), scope)
+    one, other = conversions.in_common(ctx, one, other, (expr.yes, expr.no), scope)
     found = operation(Operator.CONDITIONAL, condition, one, other)
     return replace(join(refs).moved(None), loaded=found) if refs else found
 

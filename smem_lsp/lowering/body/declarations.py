@@ -93,6 +93,8 @@ def declare(
     if "{}" not in declaration.words:
         at = ctx.at.base + declaration.lo
         declare_constants(declaration, scope.declare_constants(), ctx.at.body, at)
+        for declarator in declaration.declarators:
+            expression_types.declare_deduced(ctx, declaration, declarator, scope)
     for position, declarator in enumerate(declaration.declarators):
         if not declarator.function or declarator.nested:
             with lifetimes.full_expression(ctx):  # each initializer is one ([intro.execution]/5)
@@ -137,6 +139,7 @@ def declare_captured(
     declarator = tree.Declarator(at, at, name, -1, marks, [], [], False, False, initializer, "=")
     declaration = tree.Declaration(at, initializer.hi, ["auto"], [declarator], at)
     declare_constants(declaration, scope.declare_constants())
+    expression_types.declare_deduced(ctx, declaration, declarator, scope)
     _declare_local(ctx, declaration, declarator, scope)
 
 
@@ -440,7 +443,7 @@ def _read(
         loaded = unknown_types.first_value(ctx, loaded, declaration, initializer)
         unknown_types.note_integer(ctx, loaded, declaration)
     if not isinstance(loaded, Ref):
-        return conversions.assigned(loaded, initializer, kind, scope)
+        return conversions.assigned(ctx, loaded, initializer, kind, scope)
     unseen = loaded.element is None and loaded.index is None
     if unseen and declarator.pointers == ["*"] and not declarator.dims:
         return unknown_types.in_elements(ctx, declaration, loaded, scope) or loaded
@@ -475,7 +478,7 @@ def _declare_variable(
             result = ctx.out.fresh()
         elif reference and declarator.initializer is not None:
             kind = declared_types.number_type(declarator, scope)
-            result = conversions.assigned(result, declarator.initializer, kind, scope)
+            result = conversions.assigned(ctx, result, declarator.initializer, kind, scope)
         ctx.assign(local.index, result)
 
 
@@ -526,7 +529,7 @@ def _binds_a_value(
         case _:
             return False
     if {"auto", "decltype"} & set(declaration.words):
-        return scalar_of(evaluate_value(initializer, scope.constant_scope()).type) is not None
+        return scalar_of(expression_types.of(ctx, initializer, scope)) is not None
     return declared_types.is_plain(ctx, declaration, [], scope)
 
 

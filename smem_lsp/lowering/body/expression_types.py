@@ -6,19 +6,42 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from smem_lsp.elaborate.call_sites import Callee
+from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.elaborate.returned_types import returned_by_function
 from smem_lsp.elaborate.value_categories import Category, Given
-from smem_lsp.lowering.body import methods, objects, operator_candidates, value_categories
+from smem_lsp.lowering.body import (
+    declarations,
+    deduced_results,
+    methods,
+    objects,
+    operator_candidates,
+    parameter_binding,
+    value_categories,
+)
+from smem_lsp.lowering.body.class_parts import Method
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import LocalScope, This, View
+from smem_lsp.lowering.state.local_scope import Closure, LocalScope, This, View
 from smem_lsp.lowering.state.shared_answers import Key, shared
-from smem_lsp.semantics import arithmetic, type_of
+from smem_lsp.semantics import arithmetic, literals, type_of
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Array, Enum, Pointer, Record, Scalar, Type, plain_type, qualified
-from smem_lsp.source import checkpoint
+from smem_lsp.semantics.types import (
+    BOOL,
+    Array,
+    Enum,
+    Pointer,
+    Record,
+    Reference,
+    Scalar,
+    Type,
+    plain_type,
+    qualified,
+)
+from smem_lsp.source import checkpoint, record
+from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -56,6 +79,10 @@ def _by_itself(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
     """By the object that it designates, or by the names in it alone."""
     designated = effects.designated(ctx, expr, scope)
     known = None if designated is None or designated.array else effects.seen_as(ctx, designated)
+    if isinstance(expr, tree.Ternary) or (
+        isinstance(expr, tree.Binary | tree.Unary) and expr.operator not in (",", "*")
+    ):
+        return known or expression_type(expr, scope.constant_scope())  # of both arms, and of bit-fields
     return known or plain_type(overloads.argument_type(ctx, expr, scope))
 
 
@@ -74,17 +101,48 @@ def _by_functions(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | No
         case tree.Index() | tree.Binary() | tree.Unary() | tree.PostfixStep() | tree.Assign():
             return _of_operator(ctx, expr, scope)
         case tree.Ternary():
-            one, other = of(ctx, expr.yes, scope), of(ctx, expr.no, scope)
-            return one if one == other else None
+            return arithmetic.common_type(of(ctx, expr.yes, scope), of(ctx, expr.no, scope))
         case tree.Call():
-            found_types = {returned(function, around) for function, around in called(ctx, expr, scope)}
+            closure = called_lambda(ctx, expr, scope)
+            if closure is not None:
+                return deduced_results.of_lambda(ctx, closure, expr, scope)
+            found_types = {_returned(ctx, each, scope) for each in called(ctx, expr, scope)}
             return found_types.pop() if len(found_types) == 1 else None
+        case tree.Number() | tree.String() if expr.suffix:
+            meant = literals.call_of(expr, scope.constant_scope())
+            return None if meant is None else of(ctx, meant, scope)
     return None
 
 
-def returned(function: Function, scope: Scope) -> Type | None:
-    """The type of what a call returns, without references and qualifiers; None: it is deduced, or not known."""
-    return plain_type(returned_by_function(function, scope))
+def _returned(ctx: Context, of_call: Called, scope: LocalScope) -> Type | None:
+    """The type of what a call returns, without references and qualifiers; None: not known."""
+    kind = plain_type(returned_by_function(of_call.function, of_call.scope))
+    if kind is not None:
+        return kind
+    return deduced_results.of_function(ctx, of_call.function, of_call.scope, of_call.call, scope)
+
+
+def declare_deduced(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
+) -> Type | None:
+    """The type of ``auto x = f();`` where functions decide it, with which ``x`` is declared then; None: it is known
+    without them, or not at all."""
+    given = declarations.given_to(declarator)
+    marks = declarator.pointers
+    if "auto" not in declaration.words or given is None or isinstance(given, tree.Braces):
+        return None
+    constants = scope.declare_constants()
+    known = constants.bound.get(declarator.name)
+    if marks not in ([], ["&"], ["&&"]) or not isinstance(known, TypedConstant):
+        return None
+    if plain_type(known.type) is not None:
+        return None
+    kind = of(ctx, given, scope)
+    if isinstance(kind, Array) and not marks:
+        kind = Pointer(kind.element)
+    if kind is not None:
+        constants.declare(declarator.name, TypedConstant(Reference(kind) if marks else kind))
+    return kind
 
 
 def class_of_member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Record | None:
@@ -96,7 +154,9 @@ def class_of_member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Recor
 
 
 def _of_data(record: Record, name: str) -> Type | None:
-    kinds = [plain_type(field.type) for field in objects.fields(record) or () if field.name == name]
+    named = [field for field in objects.fields(record) or () if field.name == name]
+    own = [field for field in named if field.home is record.scope] or named  # it hides those of bases
+    kinds = [plain_type(field.type) for field in own]
     return kinds[0] if len(kinds) == 1 else None
 
 
@@ -116,28 +176,47 @@ def is_type(callee: tree.Name, scope: LocalScope) -> bool:
 # ---- calls -----------------------------------------------------------------------------------------------------------
 
 
-def called(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[tuple[Function, Scope]]:
-    """The functions that a call may mean, all of them, each with the scope of its class or file; empty when they are
-    not in sight."""
+@record
+class Called:
+    """A function that a call may mean. ``scope``: of its body, with the template arguments of the call; ``call``: with
+    the arguments of its parameters."""
+
+    function: Function
+    scope: Scope
+    call: tree.Call
+
+
+def called_lambda(ctx: Context, expr: tree.Call, scope: LocalScope) -> Closure | None:
+    """The lambda that is called."""
+    if isinstance(expr.callee, tree.Lambda):
+        return deduced_results.unnamed(ctx, expr.callee, scope)
+    meaning = scope.lookup(expr.callee.text) if isinstance(expr.callee, tree.Name) else None
+    return meaning if isinstance(meaning, Closure) else None
+
+
+def called(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[Called]:
+    """The functions that a call may mean, all of them; empty when they are not in sight."""
     callee = expr.callee
     if isinstance(callee, tree.Member):
         record = class_of_member(ctx, callee, scope)
         object_ = implied(ctx, callee, scope)
-        return _method(ctx, record, callee.name, expr.arguments, expr, scope, object_)
+        return _method(ctx, record, methods.method_name(callee), expr.arguments, expr, scope, object_)
     if isinstance(callee, tree.Name) and scope.lookup(callee.text) is None:
         this = scope.lookup("this")
         if isinstance(this, This) and "::" not in callee.text:
             own = Given(this.record, Category.LVALUE, this.constant)
-            found = _method(ctx, this.record, callee.text, expr.arguments, expr, scope, own)
+            found = _method(ctx, this.record, callee, expr.arguments, expr, scope, own)
             if found:
                 return found
         functions = overloads.candidates(ctx, callee, expr, scope)
-        return [(each.function, each.scope(ctx.around.file_constants, {})) for each in functions]
+        if functions:
+            return [_bound(ctx, each, callee, expr, scope) for each in functions]
     record_type = of(ctx, callee, scope)
     if not isinstance(record_type, Record):
         return []
     object_ = value_categories.given(ctx, callee, scope)
-    return _method(ctx, record_type, "operator()", expr.arguments, expr, scope, object_)
+    name = tree.Name(callee.lo, callee.hi, "operator()")
+    return _method(ctx, record_type, name, expr.arguments, expr, scope, object_)
 
 
 def implied(ctx: Context, callee: tree.Member, scope: LocalScope) -> Given:
@@ -150,17 +229,32 @@ def implied(ctx: Context, callee: tree.Member, scope: LocalScope) -> Given:
 def _method(
     ctx: Context,
     record: Record | None,
-    name: str,
+    name: tree.Name,
     arguments: Sequence[tree.Expr],
     at: tree.Expr,
     scope: LocalScope,
     object_: Given,
-) -> list[tuple[Function, Scope]]:
+) -> list[Called]:
     if record is None:
         return []
-    found = objects.methods(ctx, record, name, at)
-    method = methods.chosen(ctx, found, tree.Name(at.lo, at.hi, name), arguments, scope, object_)
-    return [] if method is None else [(method.function, method.record.scope)]
+    found = objects.methods(ctx, record, name.text, at)
+    method = methods.chosen(ctx, found, name, arguments, scope, object_)
+    return [] if method is None else [_of_member(ctx, method, name, arguments, scope)]
+
+
+def _bound(ctx: Context, callee: Callee, name: tree.Name, call: tree.Call, scope: LocalScope) -> Called:
+    """A function with the template arguments that a call gives it."""
+    bound = parameter_binding.template_arguments(ctx, callee.function, name, call, scope, callee.arguments)
+    return Called(callee.function, callee.scope(ctx.around.file_constants, bound or {}), call)
+
+
+def _of_member(
+    ctx: Context, method: Method, name: tree.Name, arguments: Sequence[tree.Expr], scope: LocalScope
+) -> Called:
+    call = tree.Call(name.lo, name.hi, name, list(arguments))
+    if method.callee.arguments:
+        return Called(method.function, method.record.scope, call)
+    return _bound(ctx, method.callee, name, call, scope)
 
 
 # ---- operators -------------------------------------------------------------------------------------------------------
@@ -174,8 +268,16 @@ def _of_operator(ctx: Context, expr: value_categories.Operation, scope: LocalSco
         return plain_type(first.target if isinstance(first, Pointer) else first.element)
     found = operators(ctx, symbol, operands, expr, scope)
     if found != []:
-        return returned(*found[0]) if found is not None and len(found) == 1 else None
-    if symbol == "=":
+        return _returned(ctx, found[0], scope) if found is not None and len(found) == 1 else None
+    if isinstance(expr, tree.Assign):
+        return first
+    if symbol == ",":
+        return kinds[1]
+    if symbol in ("!", "&&", "||") or symbol in COMPARISONS:
+        return BOOL
+    if symbol in ("+", "-", "~") and len(kinds) == 1:
+        return first if isinstance(first, Pointer) else arithmetic.promoted(first)
+    if symbol in ("++", "--"):
         return first
     if len(kinds) == 2 and all(isinstance(kind, Enum | Scalar) for kind in kinds):
         return arithmetic.operate(symbol, *map(TypedConstant, kinds)).type  # no function takes them
@@ -184,7 +286,7 @@ def _of_operator(ctx: Context, expr: value_categories.Operation, scope: LocalSco
 
 def operators(
     ctx: Context, symbol: str, operands: Sequence[tree.Expr], expr: tree.Expr, scope: LocalScope
-) -> list[tuple[Function, Scope]] | None:
+) -> list[Called] | None:
     """The functions that an operator may call, as in ``called``; none: that of the language; None: not known."""
     if not operator_candidates.spelled(ctx, symbol, expr):
         return []
@@ -193,9 +295,10 @@ def operators(
         return []
     if found.language or found.unseen:
         return None
-    top = ctx.around.file_constants
+    name = tree.Name(expr.lo, expr.hi, f"operator{symbol}")
+    call = tree.Call(expr.lo, expr.hi, name, list(operands))
     members = [found.member] if found.member is not None else found.members
     return [
-        *((each.function, each.record.scope) for each in members),
-        *((each.function, each.scope(top, {})) for each in found.free),
+        *(_of_member(ctx, each, name, operands[1:], scope) for each in members),
+        *(_bound(ctx, each, name, call, scope) for each in found.free),
     ]

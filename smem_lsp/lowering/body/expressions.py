@@ -20,6 +20,7 @@ from smem_lsp.lowering.body import (
     class_operators,
     closures,
     conditionals,
+    expression_types,
     implicit_calls,
     lifetimes,
     members,
@@ -30,7 +31,6 @@ from smem_lsp.lowering.body import (
     unknown_calls,
     unknown_types,
 )
-from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.library.cooperative_groups import coordinates
 from smem_lsp.lowering.state import conversions, effects, floating_values
 from smem_lsp.lowering.state.context import Context
@@ -47,6 +47,7 @@ from smem_lsp.lowering.state.local_scope import (
     View,
 )
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics import literals
 from smem_lsp.semantics.arithmetic import literal
 from smem_lsp.semantics.declarations import VariableDecl
 from smem_lsp.semantics.entities import UNKNOWN, TypedConstant, Undeclared
@@ -107,7 +108,7 @@ def truth(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value:
     loaded = effects.number(load(ctx, class_operators.as_number(ctx, expr, scope, truth=True), expr))
     if isinstance(loaded, Ref) and loaded.pointer:
         return loaded.leads or ctx.out.fresh()
-    return conversions.within_type(_as_value(ctx, loaded, expr), expr, scope)
+    return conversions.within_type(ctx, _as_value(ctx, loaded, expr), expr, scope)
 
 
 def operand(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Value | Ref:
@@ -295,7 +296,7 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
     if operator in ("<<", ">>") and _may_be_object(left):
         meaning = scope.lookup(expr.left.text) if isinstance(expr.left, tree.Name) else None
         plain = isinstance(meaning, Variable) and meaning.plain
-        if not (plain or is_number(overloads.argument_type(ctx, expr.left, scope))):  # a stream, perhaps
+        if not (plain or is_number(expression_types.of(ctx, expr.left, scope))):  # a stream, perhaps
             unknown_calls.pass_by_reference(ctx, [expr.right], scope, f"operator{operator}")
             return ctx.out.fresh()
     evaluated = len(ctx.out.items)
@@ -306,20 +307,20 @@ def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:
         left = unknown_types.compared(ctx, expr.left, left, right)
         right = unknown_types.compared(ctx, expr.right, right, left)
     left, right = unknown_types.operands(expr, left, right, scope)
-    combined = unknown_types.combined(expr, left, right, scope)
+    combined = unknown_types.combined(ctx, expr, left, right, scope)
     if combined is not None:
         return combined
     if isinstance(left, Ref):
         if isinstance(right, Ref):
             ctx.buffers.spanned |= left.bases | right.bases
             return _of_addresses(ctx, operator, left, right)
-        right = conversions.counted(right, expr.right, scope)
+        right = conversions.counted(ctx, right, expr.right, scope)
         if operator == "-":
             return left.moved(right, Operator.SUBTRACT)
         return _with_address(ctx, expr, left, right)
     if isinstance(right, Ref):
-        return _with_address(ctx, expr, right, conversions.counted(left, expr.left, scope))
-    return conversions.applied(operator_of(operator), left, right, (expr.left, expr.right), scope)
+        return _with_address(ctx, expr, right, conversions.counted(ctx, left, expr.left, scope))
+    return conversions.applied(ctx, operator_of(operator), left, right, (expr.left, expr.right), scope)
 
 
 def _of_addresses(ctx: Context, operator: str, left: Ref, right: Ref) -> Value:
@@ -404,7 +405,7 @@ def _index(ctx: Context, expr: tree.Index, scope: LocalScope) -> Value | Ref:
     if isinstance(base, Ref) and not base.pointer and not base.shape:
         converted = class_operators.of_shared(ctx, base, expr.base)
         base = base if converted is None else converted
-    index = conversions.counted(number(ctx, expr.index, scope), expr.index, scope)
+    index = conversions.counted(ctx, number(ctx, expr.index, scope), expr.index, scope)
     if not isinstance(base, Ref):
         part = _is_array_of_object(expr.base, scope)
         constant = evaluate_value(expr.base, scope.constant_scope()) if part else UNKNOWN
@@ -594,13 +595,27 @@ def _member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Value | Ref:
 def _number(ctx: Context, expr: tree.Number, scope: LocalScope) -> Value | Ref:
     if expr.text == "nullptr":
         return Const(0)
-    if "_" in expr.text:
-        return operator_calls.literal(ctx, expr, scope)
+    if expr.suffix:
+        return _of_user(ctx, expr, scope)
     n = literal(expr.text).n
     return floating_values.literal_with_point(expr.text) if n is None else Const(n)
 
 
-def _text(ctx: Context, expr: tree.String | tree.TypeId, scope: LocalScope) -> Value:
+def _of_user(ctx: Context, expr: tree.Number | tree.String, scope: LocalScope) -> Value | Ref:
+    """``3_km``: a literal whose suffix is a function ([over.literal])."""
+    constants = scope.constant_scope()
+    known = evaluate(expr, constants)
+    if known is not None:
+        return Const(known)
+    meant = literals.call_of(expr, constants)
+    return ctx.out.fresh(uniform=True) if meant is None else calls.call(ctx, meant, scope)
+
+
+def _text(ctx: Context, expr: tree.String, scope: LocalScope) -> Value | Ref:
+    return _of_user(ctx, expr, scope) if expr.suffix else ctx.out.fresh(uniform=True)
+
+
+def _type(ctx: Context, expr: tree.TypeId, scope: LocalScope) -> Value:
     return ctx.out.fresh(uniform=True)
 
 
@@ -706,7 +721,7 @@ MEANINGS: Mapping[type[tree.Expr], Callable[[Context, Any, LocalScope], Value | 
         tree.Name: _name,
         tree.Number: _number,
         tree.String: _text,
-        tree.TypeId: _text,
+        tree.TypeId: _type,
         tree.Unary: _unary,
         tree.PostfixStep: _postfix_step,
         tree.Binary: _binary,

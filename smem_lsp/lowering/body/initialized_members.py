@@ -230,7 +230,7 @@ def _initialize_member(
         if isinstance(result, Ref):
             ctx.alias(member.index, base_classes.converted(ctx, result, field.type, at))
         else:
-            ctx.assign(member.index, conversions.assigned(result, arguments[0], member.type, scope))
+            ctx.assign(member.index, conversions.assigned(ctx, result, arguments[0], member.type, scope))
 
 
 def _default_member(

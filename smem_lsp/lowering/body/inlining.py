@@ -80,12 +80,12 @@ MAX_INSTANCES = 11  # of one member of a class template, in each other: from 1,0
 def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalScope) -> Value | Ref:
     """The body of a lambda where it is called."""
     with ctx.at.within(closure.function):
-        parameters = _lambda_parameters(ctx, closure)
+        parameters = lambda_parameters(ctx, closure)
     node, base = closure.node, closure.base
     lo, hi = base + node.body[0], base + node.body[1]
     own = ctx.at.body_of(closure.function)
     generic = [
-        overloads.argument_type(ctx, argument, scope)
+        overloads.known_type(ctx, argument, scope)
         for parameter, argument in zip(parameters or (), expr.arguments)
         if "auto" in parameter.words
     ]
@@ -107,7 +107,8 @@ def inline_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalS
         return body(ctx, closure.function, block, inner, expr, kind, by_category=by_category)
 
 
-def _lambda_parameters(ctx: Context, closure: Closure) -> list[Parameter] | None:
+def lambda_parameters(ctx: Context, closure: Closure) -> list[Parameter] | None:
+    """The parameters of a lambda; None: not understood."""
     if closure.node.parameters is None:
         return []
     lo, hi = closure.node.parameters

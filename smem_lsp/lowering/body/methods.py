@@ -69,7 +69,7 @@ def _called(
     ctx: Context, record: Record, target: Target, callee: tree.Member, expr: tree.Call, scope: LocalScope
 ) -> Value | Ref | None:
     """``object.method(...)``, or ``object.Base::method(...)``, which is no virtual call ([class.virtual])."""
-    name = _method_name(callee)
+    name = method_name(callee)
     qualifier, _, last = callee.name.rpartition("::")
     if not qualifier:
         object_ = expression_types.implied(ctx, callee, scope)
@@ -84,7 +84,8 @@ def _called(
     return None if method is None else run(ctx, method, target, name, expr, scope)
 
 
-def _method_name(callee: tree.Member) -> tree.Name:
+def method_name(callee: tree.Member) -> tree.Name:
+    """The name that a member is called by, with its template arguments."""
     at = callee.hi - 1
     if callee.arguments is None:
         return tree.Name(at, callee.hi, callee.name)
@@ -114,7 +115,7 @@ def call_shared(
     if callee.operator == "->":
         place = place.place()
     object_ = expression_types.implied(ctx, callee, scope)
-    return on(ctx, record, replace(place, pointer=False), _method_name(callee), expr, scope, object_)
+    return on(ctx, record, replace(place, pointer=False), method_name(callee), expr, scope, object_)
 
 
 def call_own(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref | None:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from smem_lsp.elaborate import operators, special_members
+from smem_lsp.elaborate import special_members
 from smem_lsp.elaborate.call_sites import MAX_TOKENS, Callee
-from smem_lsp.elaborate.parameters import function_parameters, takes
+from smem_lsp.elaborate.parameters import function_parameters
 from smem_lsp.elaborate.special_members import Special, class_name
 from smem_lsp.elaborate.value_categories import Category, Given
 from smem_lsp.elaborate.virtual_functions import with_bases
@@ -30,14 +30,14 @@ from smem_lsp.lowering.body import (
 )
 from smem_lsp.lowering.body.class_parts import Method
 from smem_lsp.lowering.body.operator_candidates import MEMBERS_ONLY, Candidates
-from smem_lsp.lowering.callees import outward, overloads
+from smem_lsp.lowering.callees import outward
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.scope import bases_of
-from smem_lsp.semantics.types import Enum, Record, plain_type
+from smem_lsp.semantics.types import Enum, Record
 from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.conditions import parse_integer
@@ -118,21 +118,6 @@ _CPP17 = 201703
 
 def _not(equal: Value, symbol: str) -> Value:
     return operation(Operator.NOT, equal) if symbol == "!=" else equal
-
-
-def literal(ctx: Context, expr: tree.Number, scope: LocalScope) -> Value | Ref:
-    """``3_km``: a literal whose suffix is a function ([over.literal])."""
-    number, _, suffix = expr.text.partition("_")
-    at = tree.Name(expr.lo, expr.hi, f"_{suffix}")
-    found = [each for each in overloads.functions_named(ctx, at.text, at) if operators.symbol_of(each)]
-    found = [each for each in found if takes(each, 1)]
-    if not found:
-        return ctx.out.fresh(uniform=True)
-    called = tree.Call(expr.lo, expr.hi, at, [tree.Number(expr.lo, expr.hi, number)])
-    found = overloads.by_type(ctx, found, called, scope) or found
-    if len(found) > 1:
-        return _not_followed(ctx, found, None, called, scope)
-    return _free(ctx, Callee(found[0]), called, at, scope)
 
 
 def _note_possible(
@@ -346,12 +331,12 @@ def _assigned_unnamed(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Val
 
 
 def _is_of(ctx: Context, expr: tree.Expr, record: Record, scope: LocalScope) -> bool:
-    return plain_type(overloads.argument_type(ctx, expr, scope)) == record
+    return expression_types.of(ctx, expr, scope) == record
 
 
 def _converted(ctx: Context, value: tree.Expr, record: Record, scope: LocalScope) -> Variable | None:
     """The object that a constructor makes of what is assigned ([over.best.ics]); None: nothing says that one does."""
-    kind = plain_type(overloads.argument_type(ctx, value, scope))
+    kind = None if isinstance(value, tree.Braces) else expression_types.of(ctx, value, scope)
     if not isinstance(value, tree.Braces) and (kind is None or kind == record):
         return None
     if not special_members.constructors(record) and not isinstance(value, tree.Braces):

@@ -125,9 +125,7 @@ def template_arguments(
 
 
 def _argument_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
-    kind = overloads.argument_type(ctx, argument, scope, decayed=False)
-    if kind is None:
-        kind = expression_types.of(ctx, argument, scope)
+    kind = overloads.known_type(ctx, argument, scope)
     if kind is None:
         return None
     return replace(value_categories.given(ctx, argument, scope), type=kind).qualified
@@ -162,8 +160,8 @@ def bind(
     declare_parameters(declarations_of, inner.declare_constants())
     for number, argument in enumerate(expr.arguments):
         parameter = parameters[number] if number < len(parameters) else Parameter()
-        typed = _typed(ctx, parameter, argument, scope, inner)
-        _bind_one(ctx, _Given(typed, argument, scope, inner, function))
+        known = typed(ctx, parameter, argument, scope, inner)
+        _bind_one(ctx, _Given(known, argument, scope, inner, function))
     for parameter in parameters[len(expr.arguments) :]:
         _bind_default(ctx, parameter, inner, function)
 
@@ -176,7 +174,7 @@ def with_name(parameter: Parameter, number: int) -> Parameter:
     return replace(parameter, declaration=replace(parameter.declaration, declarators=[declarator]))
 
 
-def _typed(
+def typed(
     ctx: Context, parameter: Parameter, argument: tree.Expr, scope: LocalScope, inner: LocalScope
 ) -> Parameter:
     """A parameter with the type that it has in this call: ``auto x`` that of a number that it gets, and ``T x`` is a
@@ -186,7 +184,7 @@ def _typed(
     if declarator is None or not isinstance(known, TypedConstant):
         return parameter
     if known.type is None and "auto" in parameter.words and "*" not in parameter.pointers:
-        kind = plain_type(_argument_type(ctx, argument, scope))
+        kind = plain_type(overloads.known_type(ctx, argument, scope))
         if isinstance(kind, Scalar | Enum):
             constants.declare(parameter.name, TypedConstant(kind))
     if not isinstance(known.type, Reference) or parameter.reference or parameter.declaration is None:
@@ -510,7 +508,7 @@ def _declare(ctx: Context, given: _Given, value: Value | Ref, bound: int | None 
     if not parameter.name:
         return
     if not isinstance(value, Ref) and parameter.declarator is not None:
-        value = conversions.assigned(value, given.argument, _number_type(given), given.scope)
+        value = conversions.assigned(ctx, value, given.argument, _number_type(given), given.scope)
     _new_parameter(ctx, parameter, given.inner, value, given.function, bound)
 
 
@@ -574,7 +572,8 @@ def _bind_default(ctx: Context, parameter: Parameter, inner: LocalScope, functio
     assert parameter.declaration is not None and parameter.declarator is not None
     kind = type_of.variable_type(parameter.declaration, parameter.declarator, inner.constant_scope())
     plain = not isinstance(plain_type(kind), Record)
-    if plain and (number is not None or isinstance(initializer, tree.Number | tree.String)):
+    literal = isinstance(initializer, tree.Number | tree.String) and not initializer.suffix
+    if plain and (number is not None or literal):
         if parameter.name:
             _new_parameter(ctx, parameter, inner, _constant_default(ctx, parameter, number, inner), function)
         return
@@ -589,7 +588,7 @@ def _constant_default(ctx: Context, parameter: Parameter, number: int | None, in
         return ctx.out.fresh(uniform=True)
     assert parameter.declarator is not None and parameter.declarator.initializer is not None
     kind = declared_types.declared_type(parameter.declarator, inner)
-    return conversions.assigned(Const(number), parameter.declarator.initializer, kind, inner)
+    return conversions.assigned(ctx, Const(number), parameter.declarator.initializer, kind, inner)
 
 
 def _around(scope: LocalScope) -> Around | None:

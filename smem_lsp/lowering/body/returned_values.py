@@ -95,7 +95,7 @@ def _is_reference(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
         if isinstance(known, TypedConstant) and isinstance(known.type, Reference):
             return True
         return named[0].reference if named else isinstance(scope.lookup(expr.text), View)
-    category = value_categories.given(ctx, expr, scope).category
+    category = value_categories.by_declaration(ctx, expr, scope)
     if category is None:
         what = Cause(CauseKind.RETURNS_REFERENCE, names=(inlining.called_name(ctx.at.function),))
         implicit_calls.note(ctx, what, expr)
@@ -157,14 +157,24 @@ def _return_value(ctx: Context, outcome: ReturnTarget, expr: tree.Expr, scope: L
         if closure is not None:
             _return_closure(ctx, outcome, closures.without_expression(ctx, closure), scope)
             return
-        value = effects.assigned(effects.load(ctx, value, expr), outcome.type)
+        kind = _deduced_number(ctx, outcome, expr, scope) if outcome.deduced else outcome.type
+        value = effects.assigned(effects.load(ctx, value, expr), kind)
         if not isinstance(value, Ref):
-            value = conversions.assigned(value, expr, outcome.type, scope)
+            value = conversions.assigned(ctx, value, expr, kind, scope)
     if isinstance(value, Ref):
         _return_place(ctx, outcome, value, expr)
     else:
         outcome.values += 1
         ctx.assign(outcome.variable, value)
+
+
+def _deduced_number(ctx: Context, outcome: ReturnTarget, expr: tree.Expr, scope: LocalScope) -> Type | None:
+    """The type of the number that is returned; None: not known, or it is none."""
+    kind = expression_types.of(ctx, expr, scope)
+    if not isinstance(kind, Scalar | Enum):
+        return None
+    ctx.variables.readings[outcome.variable] = conversions.reading_of(kind)
+    return kind
 
 
 def _return_place(ctx: Context, outcome: ReturnTarget, place: Ref, expr: tree.Expr) -> None:

@@ -120,7 +120,7 @@ def _test(
         number = None if parsed is None else evaluate(parsed, scope.constant_scope())
     if parsed is None or number is None or label.chunk in ctx.at.body.guessed or asked is None:
         return operation(Operator.EQUAL, subject, ctx.out.fresh(uniform=True))
-    return conversions.applied(Operator.EQUAL, subject, Const(number), (asked, parsed), scope)
+    return conversions.applied(ctx, Operator.EQUAL, subject, Const(number), (asked, parsed), scope)
 
 
 def _any(tests: Iterable[Value]) -> Value:

@@ -69,7 +69,9 @@ def operands(
     return left, right
 
 
-def combined(expr: tree.Binary, left: Value | Ref, right: Value | Ref, scope: LocalScope) -> Ref | None:
+def combined(
+    ctx: Context, expr: tree.Binary, left: Value | Ref, right: Value | Ref, scope: LocalScope
+) -> Ref | None:
     """A sum or a difference that is an address, or a number; None: it is known which of the two."""
     sides = (left, right)
     refs = [each for each in sides if isinstance(each, Ref)]
@@ -81,7 +83,7 @@ def combined(expr: tree.Binary, left: Value | Ref, right: Value | Ref, scope: Lo
         moved = join(refs).moved(None) if isinstance(right, Ref) else left.moved(right, operator)
     else:
         moved = refs[0].moved(left)
-    found = conversions.applied(operator, one, other, (expr.left, expr.right), scope)
+    found = conversions.applied(ctx, operator, one, other, (expr.left, expr.right), scope)
     return replace(moved, loaded=found)
 
 

@@ -10,19 +10,19 @@ from smem_lsp.elaborate import returned_types
 from smem_lsp.elaborate.call_sites import is_null
 from smem_lsp.elaborate.parameters import function_parameters, takes_freely
 from smem_lsp.elaborate.value_categories import Category, Given
-from smem_lsp.lowering.body import declared_types, expression_types, operator_candidates
+from smem_lsp.lowering.body import declared_types, deduced_results, expression_types, operator_candidates
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.intrinsics import takes_values
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.effects import SAME_OBJECT, designated, pointed_to
 from smem_lsp.lowering.state.local_scope import BufferName, LocalScope, This, Variable, View
 from smem_lsp.lowering.state.shared_answers import Key, shared
-from smem_lsp.semantics import type_of
+from smem_lsp.semantics import literals, type_of
 from smem_lsp.semantics.declarations import enumerators
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import qualified_type
 from smem_lsp.semantics.record_layout import designated_member
-from smem_lsp.semantics.scope import Scope, member_entity
+from smem_lsp.semantics.scope import member_entity
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import (
     Array,
@@ -39,7 +39,6 @@ from smem_lsp.semantics.types import (
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.parse import Function
 
 _UNKNOWN = Given()
 _VALUE = Given(category=Category.PRVALUE, constant=False)
@@ -84,6 +83,24 @@ def declares_reference(
     return texts[first + 3 : first + 4] != [")"] or kind is None or isinstance(kind, Reference)
 
 
+def by_declaration(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Category | None:
+    """What ``decltype(auto)`` makes of what is returned ([dcl.type.decltype]): a name or a member that stands there
+    alone has the type that it is declared with, any other expression that of its category; None: not known."""
+    alone = ctx.at.body.tokens.texts[ctx.at.base + expr.lo - 1] != "("
+    if alone and isinstance(expr, tree.Member):
+        record = expression_types.class_of_member(ctx, expr, scope)
+        if record is None:
+            return None
+        return (
+            Category.LVALUE if expression_types.is_reference_member(record, expr.name) else Category.PRVALUE
+        )
+    if alone and isinstance(expr, tree.Name):
+        known = scope.constant_scope().resolve(expr)
+        kind = known.type if isinstance(known, TypedConstant) else None
+        return None if kind is None else Category.LVALUE if isinstance(kind, Reference) else Category.PRVALUE
+    return given(ctx, expr, scope).category
+
+
 def is_prvalue(ctx: Context, expr: tree.Expr, record: Record, scope: LocalScope) -> bool:
     """Does an expression make an object of this very class?"""
     if isinstance(expr, tree.Braces) or designated(ctx, expr, scope) is not None:
@@ -107,6 +124,9 @@ def _found(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
     match expr:
         case tree.Name():
             return _of_name(ctx, expr, scope)
+        case tree.Number() | tree.String() if expr.suffix:
+            meant = literals.call_of(expr, scope.constant_scope())
+            return _UNKNOWN if meant is None else _category(ctx, meant, scope)
         case tree.Number() | tree.Lambda() | tree.SizeOf():
             return _VALUE
         case tree.String():
@@ -220,9 +240,12 @@ def _of_call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Given:
         if kind is None:
             return _UNKNOWN
         return only if isinstance(kind, Reference) else replace(only, category=Category.XVALUE)
+    closure = expression_types.called_lambda(ctx, expr, scope)
+    if closure is not None:
+        return _of_deduced(deduced_results.category_of_lambda(ctx, closure, expr, scope))
     functions = expression_types.called(ctx, expr, scope)
     if functions:
-        return _returned(functions)
+        return _returned(ctx, functions, scope)
     if isinstance(callee, tree.Name) and (
         takes_values(callee.text) or expression_types.is_type(callee, scope)
     ):
@@ -230,14 +253,15 @@ def _of_call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Given:
     return _UNKNOWN
 
 
-def _returned(functions: Sequence[tuple[Function, Scope]]) -> Given:
+def _returned(ctx: Context, functions: Sequence[expression_types.Called], scope: LocalScope) -> Given:
     """What functions return, if it is of one category ([expr.call]/13)."""
-    found = {_returned_by(*each) for each in functions}
+    found = {_returned_by(ctx, each, scope) for each in functions}
     return found.pop() if len(found) == 1 else _UNKNOWN
 
 
-def _returned_by(function: Function, scope: Scope) -> Given:
+def _returned_by(ctx: Context, of_call: expression_types.Called, scope: LocalScope) -> Given:
     """What a template parameter returns may be a reference itself."""
+    function = of_call.function
     mark = returned_types.result_mark(function)
     named = template_parameters(function).intersection(
         function.head.texts[: function.island.name - function.island.head]
@@ -248,15 +272,20 @@ def _returned_by(function: Function, scope: Scope) -> Given:
             return _UNKNOWN
         if named.isdisjoint(word for each in parameters for word in each.words):
             return _UNKNOWN  # the call spells it
-    reference = returned_types.returns_reference(function, scope)
-    if reference is None:
-        return _UNKNOWN
-    kind = returned_types.returned_by_function(function, scope)
+    reference = returned_types.returns_reference(function, of_call.scope)
+    if reference is None or (mark == "AND_AND" and returned_types.is_deduced(function)):
+        found = deduced_results.category_of_function(ctx, function, of_call.scope, of_call.call, scope)
+        return _of_deduced(found)
+    kind = returned_types.returned_by_function(function, of_call.scope)
     constant = is_constant(kind)
     if not reference and not isinstance(plain_type(kind), Record) and not named:
         constant = False  # [expr.type]/2
     category = _MARKS.get(mark) if reference else Category.PRVALUE
     return _UNKNOWN if category is None else Given(category=category, constant=constant)
+
+
+def _of_deduced(category: Category | None) -> Given:
+    return _VALUE if category is Category.PRVALUE else Given(category=category)
 
 
 _MARKS = {"AMP": Category.LVALUE, "AND_AND": Category.XVALUE}
@@ -290,7 +319,7 @@ def _of_operator(ctx: Context, expr: Operation, scope: LocalScope) -> Given:
     if None in kinds or any(isinstance(kind, Record | Enum) for kind in kinds):
         functions = expression_types.operators(ctx, symbol, operands, expr, scope)
         if functions:
-            return _returned(functions)
+            return _returned(ctx, functions, scope)
         if functions is None or (None in kinds and operator_candidates.spelled(ctx, symbol, expr)):
             return _UNKNOWN
     match expr:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.ir.values import Value
-from smem_lsp.lowering.body import assignments, class_operators, expressions, unknown_calls, value_categories
+from smem_lsp.lowering.body import (
+    assignments,
+    class_operators,
+    expression_types,
+    expressions,
+    unknown_calls,
+    value_categories,
+)
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
+from smem_lsp.semantics.types import Type
 from smem_lsp.syntax import tree
 
 
@@ -31,6 +39,9 @@ class Visitor:
 
     def given(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
         return value_categories.given(ctx, expr, scope)
+
+    def type_of(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
+        return expression_types.of(ctx, expr, scope)
 
     def lend(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         unknown_calls.lend(ctx, expr, scope)

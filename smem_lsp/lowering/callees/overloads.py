@@ -36,7 +36,7 @@ def site(ctx: Context, where: tree.Expr) -> Site:
 def _arguments(ctx: Context, expressions: Sequence[tree.Expr], scope: LocalScope) -> Arguments:
     return Arguments(
         expressions,
-        lambda each: argument_type(ctx, each, scope, decayed=False),
+        lambda each: known_type(ctx, each, scope),
         lambda each: ctx.lower.given(ctx, each, scope),
     )
 
@@ -136,6 +136,14 @@ def keeps_values(ctx: Context, function: Function, callee: tree.Name) -> bool:
 def type_given(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
     """The type of an argument, as in ``given_type``."""
     return given_type(argument, argument_type(ctx, argument, scope, decayed=False))
+
+
+def known_type(ctx: Context, argument: tree.Expr, scope: LocalScope) -> Type | None:
+    """The type of an argument, which may be an array, also where functions decide it."""
+    kind = argument_type(ctx, argument, scope, decayed=False)
+    if kind is not None or isinstance(argument, tree.Braces):
+        return kind
+    return ctx.lower.type_of(ctx, argument, scope)
 
 
 def argument_type(

@@ -80,10 +80,10 @@ _BEGINS_NUMBER = frozenset("0123456789.")
 
 
 def _calling(words: Iterable[str]) -> frozenset[str]:
-    """Some words of the text, and the suffixes of numbers, which call functions, too ([lex.ext])."""
+    """Some words of the text, and the suffixes of numbers and characters, which call functions, too ([lex.ext])."""
     said = frozenset(words)
-    numbers = [_SUFFIX.search(word) for word in said if "_" in word and word[0] in _BEGINS_NUMBER]
-    suffixes = [found[0] for found in numbers if found is not None]
+    numbers = [each for each in said if "_" in each and (each[0] in _BEGINS_NUMBER or "'" in each)]
+    suffixes = [found[0] for found in map(_SUFFIX.search, numbers) if found is not None]
     return said.union(suffixes) if suffixes else said
 
 

@@ -57,16 +57,18 @@ def value_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
         if reading is not OperandType.UNKNOWN:
             return operation(_LIMITS[value], *values, reading=reading)
         return conversions.applied(
-            _LIMITS[value], values[0], values[1], (expr.arguments[0], expr.arguments[1]), scope
+            ctx, _LIMITS[value], values[0], values[1], (expr.arguments[0], expr.arguments[1]), scope
         )
     made = result_of(ctx, name, values)
     if value in _FLOATING_LIMITS and isinstance(made, Op) and made.operator is _FLOATING_LIMITS[value]:
-        return conversions.limit_of_integers(made, expr.arguments, scope)
+        return conversions.limit_of_integers(ctx, made, expr.arguments, scope)
     element = vector_element(name.removeprefix("make_")) if name.startswith("make_") else None
     if element is None or element.kind != "int" or len(values) > len(_COMPONENTS):
         return made
     for component, number, given in zip(_COMPONENTS, values, expr.arguments):
-        made = Op(Operator.SET_MEMBER, (made, conversions.assigned(number, given, element, scope)), component)
+        made = Op(
+            Operator.SET_MEMBER, (made, conversions.assigned(ctx, number, given, element, scope)), component
+        )
     return made
 
 

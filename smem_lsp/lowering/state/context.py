@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from smem_lsp.elaborate.value_categories import Given
+from smem_lsp.elaborate.value_categories import Category, Given
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.copy_events import Family, WordPlace
 from smem_lsp.ir.nodes import (
@@ -130,6 +130,26 @@ class Arrival:
     point: int
 
 
+@dataclass(slots=True)
+class DeducedType:
+    """What the ``return`` statements of a body give. ``kind``, ``category``: of those so far; ``known``: is it one
+    type, and known? ``spelled``: the type of the result, with ``auto`` in it."""
+
+    kind: Type | None = None
+    known: bool = True
+    spelled: tuple[str, ...] = ()
+    category: Category | None = None
+
+    @property
+    def type(self) -> Type | None:
+        return self.kind if self.known else None
+
+    def add(self, kind: Type | None, category: Category | None) -> None:
+        self.category = category if self.kind in (None, kind) and self.category in (None, category) else None
+        self.known = self.known and kind is not None and self.kind in (None, kind)
+        self.kind = kind if self.kind is None else self.kind
+
+
 @dataclass
 class Inlining:
     """The functions that are being inlined, and those that were. ``choices``: calls of one of several functions that
@@ -151,6 +171,9 @@ class Inlining:
         default_factory=list
     )  # the functions, with the scopes of the classes that they stand in
     instance: tuple[Told, ...] = ()  # template arguments that static arrays belong to
+    deducing: dict[Hashable, DeducedType] = field(
+        default_factory=dict
+    )  # the bodies that are read for the type of what they return
     labels: tuple[str, ...] = ()  # of the innermost function: those that a jump may lead forward to
     jumps: dict[int, dict[str, list[int]]] = field(
         default_factory=dict
@@ -191,6 +214,9 @@ class Lowering(Protocol):
 
     def given(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Given:
         """What is known of an expression that is handed on: its type and its value category."""
+
+    def type_of(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
+        """The type of an expression; None: not known."""
 
     def lend(self, ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
         """Something is bound to what ``expr`` is, and may be changed through that."""

@@ -20,6 +20,7 @@ from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.ir import extents
 from smem_lsp.ir.values import Const, Op, Value, Var, operation
 from smem_lsp.lowering.state import floating_values
+from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.floating_values import (
     OF_POINTS,
     QUOTIENT,
@@ -30,7 +31,8 @@ from smem_lsp.lowering.state.floating_values import (
     without_point,
 )
 from smem_lsp.lowering.state.local_scope import LocalScope
-from smem_lsp.semantics.arithmetic import common_type, promoted
+from smem_lsp.semantics.arithmetic import common_type, operate, promoted
+from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.floating_point import EXACT_BITS
 from smem_lsp.semantics.types import DOUBLE, FLOAT, Scalar, Type, plain_type, scalar_of
 from smem_lsp.syntax import tree
@@ -59,33 +61,43 @@ _WIDENING = (
 
 
 def applied(
-    operator: Operator, left: Value, right: Value, of: tuple[tree.Expr, tree.Expr], scope: LocalScope
+    ctx: Context,
+    operator: Operator,
+    left: Value,
+    right: Value,
+    of: tuple[tree.Expr, tree.Expr],
+    scope: LocalScope,
 ) -> Value:
     """``left operator right``, as C's conversions have it. ``of``: the two expressions."""
     if operator in READS:
-        return _read(operator, left, right, of, scope)
+        return _read(ctx, operator, left, right, of, scope)
     if operator is Operator.SHIFT_LEFT and isinstance(right, Const) and right.n >= _FULL_BITS[0]:
-        kind = promoted(_type(of[0], scope))
+        kind = promoted(_type(ctx, of[0], scope))
         if kind is not None and right.n >= bits_of(kind):
             return Op(Operator.CAST, (left,))  # it has no value ([expr.shift])
     if operator is Operator.SHIFT_LEFT and not extents.of_value(right).certain:
-        kind = promoted(_type(of[0], scope))
+        kind = promoted(_type(ctx, of[0], scope))
         shifted = operation(operator, left, right)
         return _read_as(shifted, kind) if kind is not None and kind.signed else shifted
     if operator in _WIDENING and (_may_leave(left) or _may_leave(right)):
-        left, right = in_common(left, right, of, scope)
+        left, right = in_common(ctx, left, right, of, scope)
     return operation(operator, left, right)
 
 
 def _read(
-    operator: Operator, left: Value, right: Value, of: tuple[tree.Expr, tree.Expr], scope: LocalScope
+    ctx: Context,
+    operator: Operator,
+    left: Value,
+    right: Value,
+    of: tuple[tree.Expr, tree.Expr],
+    scope: LocalScope,
 ) -> Value:
     """An operator whose result depends on the type that it reads its operands as."""
     leaving = _may_leave(left) or _may_leave(right)
     asked = operator in OF_POINTS and not (is_whole(left) and is_whole(right))
     if not (leaving or asked):
         return operation(operator, left, right)
-    given = _type(of[0], scope), _type(of[1], scope)
+    given = _type(ctx, of[0], scope), _type(ctx, of[1], scope)
     kinds = promoted(given[0]), promoted(given[1])
     if operator in OF_POINTS and "float" in (getattr(kind, "kind", "") for kind in kinds):
         together = common_type(*kinds)
@@ -95,13 +107,15 @@ def _read(
             return rounded(divided) if wanted == FLOAT else divided
         return floating_values.compared(
             operator,
-            _to_real(left, of[0], given[0], wanted, scope),
-            _to_real(right, of[1], given[1], wanted, scope),
+            _to_real(ctx, left, of[0], given[0], wanted, scope),
+            _to_real(ctx, right, of[1], given[1], wanted, scope),
         )
     shift = operator is Operator.SHIFT_RIGHT
     common = kinds[0] if shift else common_type(*kinds)
-    if not (leaving and isinstance(common, Scalar)):
+    if not leaving:
         return operation(operator, left, right)
+    if not isinstance(common, Scalar):
+        return operation(operator, _unread(left), right if shift else _unread(right))
     left = _wrapped(_integer(left, kinds[0], common), common)
     if not shift:
         right = _wrapped(_integer(right, kinds[1], common), common)
@@ -109,12 +123,12 @@ def _read(
 
 
 def in_common(
-    left: Value, right: Value, of: tuple[tree.Expr, tree.Expr], scope: LocalScope
+    ctx: Context, left: Value, right: Value, of: tuple[tree.Expr, tree.Expr], scope: LocalScope
 ) -> tuple[Value, Value]:
     """Two operands in their common type ([expr.arith.conv])."""
     if not (_may_leave(left) or _may_leave(right)):
         return left, right
-    kinds = promoted(_type(of[0], scope)), promoted(_type(of[1], scope))
+    kinds = promoted(_type(ctx, of[0], scope)), promoted(_type(ctx, of[1], scope))
     common = common_type(*kinds)
     if not isinstance(common, Scalar):
         return left, right
@@ -123,7 +137,7 @@ def in_common(
     return _integer(left, kinds[0], common), _integer(right, kinds[1], common)
 
 
-def counted(value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
+def counted(ctx: Context, value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
     """The number of elements that an address is moved by: an unsigned one that wraps is small again."""
     if not isinstance(value, Op | Var):
         return value
@@ -131,8 +145,10 @@ def counted(value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
     low, _, certain = extent
     if certain and low >= 0 and not leaves(extent, OperandType.INT):
         return value
-    kind = promoted(_type(expr, scope))
-    if kind is None or not is_integer(kind):
+    kind = promoted(_type(ctx, expr, scope))
+    if kind is None:
+        return _unread(value)
+    if not is_integer(kind):
         return value
     cut = _wrapped(value, kind)
     return cut if cut is not value or kind.signed else _read_as(value, kind)
@@ -151,16 +167,16 @@ def reading_of(kind: Type | None) -> OperandType:
 # ---- what gets a value -----------------------------------------------------------------------------------------------
 
 
-def assigned(value: Value, expr: tree.Expr, wanted: Type | None, scope: LocalScope) -> Value:
+def assigned(ctx: Context, value: Value, expr: tree.Expr, wanted: Type | None, scope: LocalScope) -> Value:
     """What a variable, a parameter, a result or a cast of type ``wanted`` makes of ``expr``."""
     number = scalar_of(plain_type(wanted))
     if number is None:
         return value
     if number.kind == "int" and bits_of(number) in _FULL_BITS and is_whole(value) and not _may_leave(value):
         return value
-    given = _type(expr, scope)
+    given = _type(ctx, expr, scope)
     if number.kind == "float":
-        return _to_real(value, expr, given, number, scope)
+        return _to_real(ctx, value, expr, given, number, scope)
     return converted(value, given, wanted)
 
 
@@ -205,8 +221,10 @@ def _of_unknown(value: Value, wanted: Scalar) -> Value:
         return _is_true(value, OperandType.UNKNOWN)
     if wanted.kind == "float":
         return _as_real(value, None, wanted)
-    if bits_of(wanted) in _FULL_BITS:
+    if bits_of(wanted) == _FULL_BITS[0]:
         return _signed_full(value, wanted)
+    if bits_of(wanted) == _FULL_BITS[1]:
+        return Op(Operator.CAST, (value,)) if _falls(value) else _unread(value)
     return value if _fits(value, wanted) else Op(Operator.CAST, (value,))
 
 
@@ -243,13 +261,13 @@ def _read_as(value: Value, kind: Scalar) -> Value:
     return Op(Operator.ADD, (value, Const(0)), reading=reading_of(kind))
 
 
-def within_type(value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
+def within_type(ctx: Context, value: Value, expr: tree.Expr, scope: LocalScope) -> Value:
     """The value of an expression that is asked whether it is 0, as its own type has it."""
     value = floating_values.is_true(value)
     if not isinstance(value, Op) or not _may_leave(value):
         return value
-    kind = promoted(_type(expr, scope))
-    return value if kind is None else _wrapped(value, kind)
+    kind = promoted(_type(ctx, expr, scope))
+    return _unread(value) if kind is None else _wrapped(value, kind)
 
 
 def _wrapped(value: Value, kind: Scalar) -> Value:
@@ -258,6 +276,12 @@ def _wrapped(value: Value, kind: Scalar) -> Value:
     if reading is OperandType.UNKNOWN or not leaves(extents.of_value(value), reading):
         return value
     return _low_bits(value, kind)
+
+
+def _unread(value: Value) -> Value:
+    """A number of a type that is not known: one that is meant to lose bits may be any other in it. What one below zero
+    is said to be, the analysis leaves open."""
+    return Op(Operator.CAST, (value,)) if leaves(extents.of_value(value), OperandType.INT) else value
 
 
 def _low_bits(value: Value, kind: Scalar) -> Value:
@@ -289,10 +313,10 @@ def _fits(value: Value, kind: Scalar) -> bool:
     return certain and least <= low and high <= most
 
 
-def limit_of_integers(limit: Op, of: Sequence[tree.Expr], scope: LocalScope) -> Value:
+def limit_of_integers(ctx: Context, limit: Op, of: Sequence[tree.Expr], scope: LocalScope) -> Value:
     """``fminf(n, 64)``: a minimum or maximum of integers is one of them, if ``float`` holds them: one that is not known
     is taken for one that it holds."""
-    kinds = [promoted(_type(each, scope)) for each in of]
+    kinds = [promoted(_type(ctx, each, scope)) for each in of]
     common = common_type(*kinds) if len(kinds) == 2 else None
     if not isinstance(common, Scalar) or not is_integer(common):
         return limit
@@ -304,17 +328,17 @@ def limit_of_integers(limit: Op, of: Sequence[tree.Expr], scope: LocalScope) -> 
     return operation(limit.operator, *limit.args, reading=reading_of(common))
 
 
-def kept(value: Value, expr: tree.Expr, wanted: Type | None, scope: LocalScope) -> Value:
+def kept(ctx: Context, value: Value, expr: tree.Expr, wanted: Type | None, scope: LocalScope) -> Value:
     """What is in memory of type ``wanted`` where ``expr`` is stored there: equal values are equal bytes. 0 has the same
     bytes in all types; another integer that is stored as a number with a point is one that no integer is equal to."""
     scalar = scalar_of(plain_type(wanted))
     if scalar is None or value == Const(0):
         return value
     if is_integer(scalar):
-        return assigned(value, expr, wanted, scope)
+        return assigned(ctx, value, expr, wanted, scope)
     if scalar.kind != "float":
         return value
-    whole = isinstance(value, Const) or is_integer(scalar_of(_type(expr, scope)))
+    whole = isinstance(value, Const) or is_integer(scalar_of(_type(ctx, expr, scope)))
     return operation(Operator.ADD, value, Const(_WITH_POINT)) if whole else value
 
 
@@ -327,11 +351,13 @@ def among_bits(value: Value, first: int) -> Value:
 # ---- numbers with a point --------------------------------------------------------------------------------------------
 
 
-def _to_real(value: Value, expr: tree.Expr, given: Type | None, wanted: Scalar, scope: LocalScope) -> Value:
+def _to_real(
+    ctx: Context, value: Value, expr: tree.Expr, given: Type | None, wanted: Scalar, scope: LocalScope
+) -> Value:
     """A number in the floating-point type ``wanted``; of a choice, what is chosen."""
     if isinstance(value, Op) and value.operator is Operator.CONDITIONAL and isinstance(expr, tree.Ternary):
         yes, no = (
-            _to_real(each, arm, _type(arm, scope), wanted, scope)
+            _to_real(ctx, each, arm, _type(ctx, arm, scope), wanted, scope)
             for each, arm in zip(value.args[1:], (expr.yes, expr.no))
         )
         return Op(Operator.CONDITIONAL, (value.args[0], yes, no))
@@ -352,8 +378,16 @@ def _as_real(value: Value, given: Scalar | None, wanted: Scalar) -> Value:
 # ---- what is asked of values and types -------------------------------------------------------------------------------
 
 
-def _type(expr: tree.Expr, scope: LocalScope) -> Type | None:
-    return expression_type(expr, scope.constant_scope())
+def computed_type(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Type | None:
+    """The type of what ``a op= b`` computes before it is converted to that of ``a`` ([expr.ass])."""
+    target, value = (TypedConstant(_type(ctx, each, scope)) for each in (expr.target, expr.value))
+    return operate(expr.operator.removesuffix("="), target, value).type
+
+
+def _type(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
+    """The type of an expression, also where functions decide it."""
+    found = expression_type(expr, scope.constant_scope())
+    return ctx.lower.type_of(ctx, expr, scope) if found is None else found
 
 
 def keeps_integers(kind: Type | None) -> bool:
@@ -388,6 +422,13 @@ def _shifts_freely(value: Value) -> bool:
     if value.operator is Operator.SHIFT_LEFT and not extents.of_value(value.args[1]).certain:
         return True
     return any(map(_shifts_freely, value.args))
+
+
+def _falls(value: Value) -> bool:
+    """Is it made of differences, which may be below zero?"""
+    if isinstance(value, Op):
+        return value.operator not in _UNREAD and (value.operator in _FALLING or any(map(_falls, value.args)))
+    return isinstance(value, Const) and value.n < 0
 
 
 def _may_fall(value: Value) -> bool:

@@ -11,7 +11,16 @@ from typing import TypeVar
 
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import Address, BufferName, LocalScope, Meaning, This, Variable, View
+from smem_lsp.lowering.state.local_scope import (
+    Address,
+    BufferName,
+    Closure,
+    LocalScope,
+    Meaning,
+    This,
+    Variable,
+    View,
+)
 from smem_lsp.semantics.scope import Meanings, Scope
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
@@ -88,4 +97,8 @@ def _meant(ctx: Context, meaning: Meaning | None) -> object:
             return target.kind, bool(target.shape), target.pointer
         case This(record=record, target=target):
             return record, meaning.constant, _meant(ctx, target) if isinstance(target, Variable) else None
+        case Closure(node=node, base=base, scope=scope, function=function):
+            captured = sorted(meaning.copies | meaning.references)
+            known = tuple((name, _meant(ctx, scope.lookup(name))) for name in captured)
+            return node, base, function.definition, scope.constant_scope().meanings, known
     return type(meaning)
