@@ -16,7 +16,7 @@ from dataclasses import replace
 from smem_lsp.ir.author_facts import NOTHING_STATED, Annotations
 from smem_lsp.ir.causes import Cause, Opens
 from smem_lsp.ir.nodes import BarrierSite, Kernel, LaunchSite, Node
-from smem_lsp.ir.places import At, Numbering, SourceMap, Translation, mapped
+from smem_lsp.ir.places import At, Numbering, SourceMap, Translation
 from smem_lsp.lowering.body import namespace_arrays, statements
 from smem_lsp.lowering.body.inlining import MAX_POINTS
 from smem_lsp.lowering.body.visitor import Visitor
@@ -175,7 +175,7 @@ def _resumable(
         seen,
         ctx.points_to.aliases,
         (ctx.around.constants, ctx.around.file_constants),
-        tuple(mapped(each, numbers.at, numbers.row) for each in ctx.limits.found),
+        tuple(map(numbers.numbered, ctx.limits.found)),
         ctx.local_names,
         _bound(
             ctx.at.kernel.body.tokens,
@@ -487,8 +487,8 @@ def _beside(
     declared: dict[str, int] = {}
     for (_, gone), added in reversed([*zip(known.visits, found)]):
         first, old = gone.limits
-        come = [mapped(each, now.at, now.row) for each in added.limits[1]]
-        kept = [mapped(each, before.at, before.row) for each in old if not _may_change(each)]
+        come = [now.numbered(each) for each in added.limits[1]]
+        kept = [before.numbered(each) for each in old if not _may_change(each)]
         if kept != [each for each in come if not _may_change(each)]:
             return None
         noted[first : first + len(old)] = come
