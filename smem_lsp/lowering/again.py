@@ -20,7 +20,7 @@ from smem_lsp.ir.places import At, Numbering, SourceMap, Translation
 from smem_lsp.lowering.body import namespace_arrays, statements
 from smem_lsp.lowering.body.inlining import MAX_POINTS
 from smem_lsp.lowering.body.visitor import Visitor
-from smem_lsp.lowering.callees.outward import answers_alike
+from smem_lsp.lowering.callees.outward import words_alike
 from smem_lsp.lowering.edited import Edit, StatementRange, edits_between
 from smem_lsp.lowering.kernel import (
     OF_FILE,
@@ -39,6 +39,7 @@ from smem_lsp.lowering.state.snapshot import AddedByStatements, Snapshot, Watche
 from smem_lsp.lowering.visible import RelevanceSlice
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import Span, checkpoint
+from smem_lsp.source.queries import answers_alike
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import TokenLayout, Tokens, packed
@@ -253,6 +254,8 @@ def _resumed(
         return None
     if new is not function and not _is_called_alike(old, new, words, unit, around):
         return None
+    if not answers_alike(old.definition.store, new):
+        return None
     way = _translation(before, known, edit, unit, parts)
     if way is None:
         return None
@@ -298,8 +301,8 @@ def _resumed(
 def _is_called_alike(
     old: Function, new: Function, words: _EditWords, unit: TranslationUnit, around: UnitFacts
 ) -> bool:
-    """Has all that is asked of the words of a function that is called the same answer?"""
-    return not is_unnamed(new) and answers_alike(unit, around.helpers, around.dialect, old, new, words.inside)
+    """Is all that is told by the words of a function that is called the same?"""
+    return not is_unnamed(new) and words_alike(unit, around.helpers, around.dialect, old, new, words.inside)
 
 
 def _telling(known: _Resumable, unit: TranslationUnit, around: UnitFacts) -> Iterator[frozenset[str]]:

@@ -458,6 +458,11 @@ TWINS = (
             "__device__ void f(float* s) { for (int i = 0; i < 3; i++) { /*here*/ s[i] = i; } }",
             "f(s)",
         ),
+        (  # taken for the atomic of the library, once a word may be of something atomic
+            "int redo = 3;",
+            "__device__ float atomicMax(float* p, float v) { /*here*/ *p = v; return v; }",
+            "atomicMax(&s[t / 2], 2.0f)",
+        ),
         ("float a = s[3];", "__device__ void f(float* s) { { float* s = 0; /*here*/ } s[1] = 1; }", "f(s)"),
     ],
 )

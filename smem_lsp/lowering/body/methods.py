@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from smem_lsp.elaborate.call_sites import MAX_TOKENS
 from smem_lsp.elaborate.parameters import (
     function_parameters,
     has_pack,
@@ -31,7 +30,7 @@ from smem_lsp.lowering.body import (
     unknown_calls,
 )
 from smem_lsp.lowering.body.class_parts import Method
-from smem_lsp.lowering.callees import outward, overloads
+from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Boundary, LocalScope, This, Variable
@@ -41,6 +40,7 @@ from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Record
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.body_questions import MAX_TOKENS, SMALL, has_at_most
 from smem_lsp.syntax.parse import Function
 
 Target = Variable | Ref
@@ -327,5 +327,5 @@ _OF_TWINS = frozenset(
 def worth(ctx: Context, function: Function, target: Target, expr: tree.Call, scope: LocalScope) -> bool:
     """Is a method followed? Where shared memory is in play, or where it is cheap."""
     if isinstance(target, Ref) or ctx.points_to.of_name(target):
-        return len(function.body.tokens) <= MAX_TOKENS
-    return len(function.body.tokens) <= outward.SMALL or inlining.matters(ctx, function, expr, scope)
+        return has_at_most(function, MAX_TOKENS)
+    return has_at_most(function, SMALL) or inlining.matters(ctx, function, expr, scope)

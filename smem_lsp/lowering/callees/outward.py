@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from smem_lsp.elaborate.call_sites import MAX_TOKENS
-from smem_lsp.lowering.callees import computing, library_names, may_wait, presumed
+from smem_lsp.lowering.callees import library_names
 from smem_lsp.lowering.callees.computing import KEPT
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.targets.dialects import Dialect
 
-SMALL = 60  # tokens of a body that is followed for its value alone
 _TOLD_BY_BODY = frozenset(("auto", "decltype", "constexpr", "consteval", "*", "&", "&&"))
 
 
-def answers_alike(
+def words_alike(
     unit: TranslationUnit,
     helpers: Mapping[str, Sequence[Function]],
     dialect: Dialect,
@@ -35,9 +33,7 @@ def answers_alike(
         return False
     if not said.isdisjoint(_own(new)):
         return False
-    if any(presumed.names_wait(word) or dialect.exchanges.fullmatch(word) for word in said):
-        return False
-    return _facts(old, dialect) == _facts(new, dialect)
+    return not any(dialect.exchanges.fullmatch(word) for word in said)
 
 
 def _is_plain(function: Function) -> bool:
@@ -75,15 +71,3 @@ def _own(function: Function) -> frozenset[str]:
             if declarator.pointers or declarator.dims or each.names:
                 found.add(declarator.name)
     return frozenset(found)
-
-
-def _facts(function: Function, dialect: Dialect) -> tuple[object, ...]:
-    size = len(function.body.tokens)
-    return (
-        size <= SMALL,
-        size <= MAX_TOKENS,
-        may_wait.called_by(function, dialect),
-        may_wait.touch_arguments([function]),
-        computing.called_to_compute(function, dialect),
-        function.parameters is None,
-    )
