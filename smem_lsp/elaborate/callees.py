@@ -29,8 +29,8 @@ from smem_lsp.semantics.redeclarations import all_defined
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import INT, Record, Scalar, Type, is_number, plain_type
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.body_questions import MAX_TOKENS, has_at_most
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import MAX_TOKENS, has_at_most
 
 
 def candidates(site: Site, callee: tree.Name, arguments: Arguments, scope: Scope) -> list[Callee]:

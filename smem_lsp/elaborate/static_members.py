@@ -12,8 +12,8 @@ from smem_lsp.semantics.declarations import Declared, FunctionDecl
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record
 from smem_lsp.source import checkpoint
-from smem_lsp.syntax.body_questions import MAX_TOKENS, has_at_most
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import MAX_TOKENS, has_at_most
 
 
 def functions_in(found: Iterable[tuple[Declared, Scope]]) -> Iterator[FunctionDecl]:

@@ -5,10 +5,11 @@ So a new field is moved, numbered and asked for as those of its type are, and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import field, fields, is_dataclass
+from functools import partial
 from operator import attrgetter, is_
-from typing import Annotated, Any, Final, Generic, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from smem_lsp.source.record import dataclass
 
@@ -46,22 +47,14 @@ def mapped(value: T, changes: Changes) -> T:
     return cast("T", _Mapped(changes, tuple(changes)).of(value))
 
 
-class PartsIn(Generic[T]):
-    """The outermost parts of some classes in a record of the IR, but for those in parts of the classes ``but``."""
+def for_parts(value: object, visits: Mapping[Mark, Callable[[Any], object]]) -> None:
+    """Show ``visits`` the same parts."""
+    mapped(value, {mark: partial(_shown, visit) for mark, visit in visits.items()})
 
-    def __init__(self, kinds: Iterable[type[T]], but: Iterable[type[Any]] = ()) -> None:
-        self._found: list[T] = []
-        marks = (*but, *kinds)
-        self._mapped = _Mapped({**dict.fromkeys(marks, self._note), **dict.fromkeys(but, bool)}, marks)
 
-    def _note(self, part: T) -> T:
-        self._found.append(part)
-        return part
-
-    def of(self, value: object) -> Sequence[T]:
-        self._mapped.of(value)
-        found, self._found = self._found, []
-        return found
+def _shown(visit: Callable[[T], object], part: T) -> T:
+    visit(part)
+    return part
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from dataclasses import field
 from itertools import tee
 from typing import TYPE_CHECKING, TypeVar
 
-from smem_lsp.ir.mapping import mapped
+from smem_lsp.ir.mapping import for_parts, mapped
 from smem_lsp.source import Span, record
 from smem_lsp.source.record import dataclass
 
@@ -172,22 +172,6 @@ class Translation:
 
 
 @dataclass
-class _Named:
-    """The places that some values name."""
-
-    ends: set[int] = field(default_factory=set)
-    lines: set[int] = field(default_factory=set)
-
-    def at(self, old: At) -> At:
-        self.ends.update((2 * old.low + 1, 2 * old.high))
-        return old
-
-    def row(self, old: Row) -> Row:
-        self.lines.add(old.number)
-        return old
-
-
-@dataclass
 class Numbering:
     """Numbers for offsets and lines. One that has none yet gets the next one."""
 
@@ -197,10 +181,15 @@ class Numbering:
     @classmethod
     def of(cls, value: object) -> Numbering:
         """Of all places in ``value``, rising."""
-        found = _Named()
-        mapped(value, {At: found.at, Row: found.row})
-        ends, lines = sorted(found.ends), sorted(found.lines)
-        return cls(dict(zip(ends, range(len(ends)))), dict(zip(lines, range(len(lines)))))
+        ends, lines = set[int](), set[int]()
+        for_parts(
+            value,
+            {
+                At: lambda old: ends.update((2 * old.low + 1, 2 * old.high)),
+                Row: lambda old: lines.add(old.number),
+            },
+        )
+        return cls(*({number: at for at, number in enumerate(sorted(each))} for each in (ends, lines)))
 
     @classmethod
     def in_map(cls, places: SourceMap) -> Numbering:

@@ -18,7 +18,7 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TypeVar, get_args
 
-from smem_lsp.ir.mapping import KEY, POINT, VARIABLE, Changes, PartsIn, mapped
+from smem_lsp.ir.mapping import KEY, POINT, VARIABLE, Changes, for_parts, mapped
 from smem_lsp.ir.nesting import bounded
 from smem_lsp.ir.nodes import (
     Assignment,
@@ -137,7 +137,6 @@ class RelevanceSlice:
     _open: dict[int, list[tuple[Assignment, _Region | None]]] = field(default_factory=dict)
     _waiting: list[int] = field(default_factory=list)
     _made: Mapping[int, list[_ValueContents]] | None = None
-    _values: PartsIn[Value] = field(default_factory=lambda: PartsIn(get_args(Value), but=(Seq,)))
     _asked: set[str] = field(default_factory=set)  # ``marks`` of what stays for more than what it tells
 
     @property
@@ -218,12 +217,10 @@ class RelevanceSlice:
 
     def need_those_of(self, node: Node) -> None:
         """Values in a node, but for what stands in it."""
-        for value in self._values.of(node):
-            self.need(value)
+        for_parts(node, {**dict.fromkeys(get_args(Value), self.need), Seq: len})
 
     def need(self, value: Value) -> None:
-        found = _ValueContents()
-        found.add(value)
+        found = _contents_of(value)
         self.marks |= found.marks
         for variable in found.variables:
             self.ask(variable)

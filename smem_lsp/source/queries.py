@@ -144,7 +144,7 @@ class Store:
     def record(self) -> Iterator[tuple[_Question[Any], tuple[object, ...], Any]]:
         """The questions that were asked, with the keys and the answers."""
         for query, table in [*self._tables.items()]:
-            if isinstance(query, _Question):
+            if isinstance(query, _Question) and query.most is None:
                 yield from ((query, key, answer) for key, answer in table.answers())
 
     def clear(self) -> None:
@@ -420,13 +420,14 @@ class _Question(Query[tuple[object, ...], V]):
 
 
 def question(
-    store: Callable[[S], Store],
+    store: Callable[[S], Store], *, most: int | None = None
 ) -> Callable[[Callable[Concatenate[S, P], V]], Callable[Concatenate[S, P], V]]:
     """Declares a function as a question about its first argument. The answer depends on that and on the others, which
-    are the key, and on nothing else. ``store``: that of a version, which lives as long."""
+    are the key, and on nothing else. ``store``: that of a version, which lives as long; ``most``: bound on the answers
+    there, which are no record then."""
 
     def declare(find: Callable[Concatenate[S, P], V]) -> Callable[Concatenate[S, P], V]:
-        query = _Question[V](find.__qualname__)
+        query = _Question[V](find.__qualname__, most=most)
 
         @wraps(find)
         def ask(version: S, *key: P.args, **_: P.kwargs) -> V:

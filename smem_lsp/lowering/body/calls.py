@@ -48,8 +48,8 @@ from smem_lsp.semantics.types import Pointer, Record, is_number, plain_type
 from smem_lsp.source.queries import question
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax import stubs, tree
-from smem_lsp.syntax.body_questions import of_function
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import of_function
 from smem_lsp.terms.operators import Operator
 
 MACRO_NAME = regex(r"[A-Z][A-Z0-9_]{2,}\Z")

@@ -64,8 +64,8 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.source.queries import question
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.body_questions import of_function
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import of_function
 from smem_lsp.terms.operators import OperandType, Operator, operator_of
 
 _PAGE = 4096  # bytes: fewer low bits than that are no address

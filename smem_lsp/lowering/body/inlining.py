@@ -69,8 +69,8 @@ from smem_lsp.semantics.types import Type
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import question
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.body_questions import SMALL, has_at_most, of_function
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import SMALL, has_at_most, of_function
 from smem_lsp.terms.operators import Operator
 
 MAX_DEPTH = 8

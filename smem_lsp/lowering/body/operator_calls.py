@@ -40,8 +40,8 @@ from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Enum, Record, plain_type
 from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.body_questions import MAX_TOKENS, SMALL, has_at_most
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import MAX_TOKENS, SMALL, has_at_most
 from smem_lsp.terms.operators import Operator
 
 

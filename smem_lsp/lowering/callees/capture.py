@@ -12,9 +12,9 @@ from smem_lsp.elaborate.parameters import function_parameters, takes
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.body_questions import MAX_TOKENS, has_at_most
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import MAX_TOKENS, has_at_most
 
 _MAX_DEPTH = 4  # functions that hand the address on
 _MAX_FUNCTIONS = 64

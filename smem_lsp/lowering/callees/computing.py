@@ -11,9 +11,9 @@ from smem_lsp.lowering.callees.intrinsics import is_pure
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import question
 from smem_lsp.source.regex import regex
-from smem_lsp.syntax.body_questions import of_function
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import of_function
 from smem_lsp.targets.dialects import Dialect
 
 _NUMBER = regex(r"u?int(?:8|16|32|64)_t|size_t|ssize_t|uint|ulong|ushort")

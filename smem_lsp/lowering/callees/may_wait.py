@@ -14,8 +14,8 @@ from smem_lsp.semantics.types import Record, vector_element
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query, question
 from smem_lsp.syntax.blocks import Definition
-from smem_lsp.syntax.body_questions import of_function
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import of_function
 from smem_lsp.targets.dialects import Dialect
 
 # What stands before a parenthesis and calls nothing.

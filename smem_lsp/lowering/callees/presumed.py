@@ -19,9 +19,9 @@ from smem_lsp.source.queries import Query, question, remembered
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
-from smem_lsp.syntax.body_questions import of_function
 from smem_lsp.syntax.kinds import kind_of
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import of_function
 from smem_lsp.targets.dialects import Dialect
 
 # Namespaces of functions that one thread runs by itself.

@@ -19,8 +19,8 @@ from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.types import Scalar
 from smem_lsp.source.queries import question
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.body_questions import of_function
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import of_function
 
 _BYTES = 8
 _MAKE = ("init", "inval")  # what writes the word; all else updates it at once
