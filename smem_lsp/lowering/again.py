@@ -252,7 +252,9 @@ def _resumed(
         return None
     if any(True for _ in unit.file_of(new.number).undecided_in(new.span)):
         return None
-    if new is not function and not _is_called_alike(old, new, words, unit, around):
+    if new is not function and (
+        is_unnamed(new) or not words_alike(unit, around.helpers, around.dialect, old, new, words.inside)
+    ):
         return None
     if not answers_alike(old.definition.store, new):
         return None
@@ -296,13 +298,6 @@ def _resumed(
         shared_elsewhere=elsewhere and any(each.opens & Opens.CALLS for each in limits),
         places=places,
     )
-
-
-def _is_called_alike(
-    old: Function, new: Function, words: _EditWords, unit: TranslationUnit, around: UnitFacts
-) -> bool:
-    """Is all that is told by the words of a function that is called the same?"""
-    return not is_unnamed(new) and words_alike(unit, around.helpers, around.dialect, old, new, words.inside)
 
 
 def _telling(known: _Resumable, unit: TranslationUnit, around: UnitFacts) -> Iterator[frozenset[str]]:

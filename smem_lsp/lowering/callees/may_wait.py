@@ -83,13 +83,9 @@ def _members(record: Record, name: str, found: Sequence[Function]) -> Sequence[F
     return [own[each] for each in spelled] if known else ()
 
 
-def touch_arguments(functions: Sequence[Function]) -> bool:
-    """Does each of some functions name nothing but its own parameters, and what it calls?"""
-    return all(map(_names_parameters, functions))
-
-
 @question(of_function)
-def _names_parameters(function: Function) -> bool:
+def touches_arguments(function: Function) -> bool:
+    """Does it name nothing but its own parameters, and what it calls?"""
     tokens = function.definition.body
     own = template_parameters(function) | {
         declarator.name for each in function.parameters or () for declarator in each.declarators
