@@ -17,7 +17,6 @@ from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
-MAX_TOKENS = 8_000  # of a body
 MOST_CANDIDATES = 4  # functions that one call may mean
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from smem_lsp.elaborate.addressed_functions import addressed, of_template_parameter
 from smem_lsp.elaborate.best_function import left_by_type
 from smem_lsp.elaborate.call_lookup import Found, looked_up
-from smem_lsp.elaborate.call_sites import MAX_TOKENS, MOST_CANDIDATES, Arguments, Callee, Site
+from smem_lsp.elaborate.call_sites import MOST_CANDIDATES, Arguments, Callee, Site
 from smem_lsp.elaborate.explicit_specializations import is_specialised_for, specialised
 from smem_lsp.elaborate.header_functions import constant_functions
 from smem_lsp.elaborate.out_of_line import specializations
@@ -33,6 +33,7 @@ from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.semantics.types import INT, Record, Scalar, Type, is_number, plain_type
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import MAX_TOKENS, has_at_most
 
 
 def candidates(site: Site, callee: tree.Name, arguments: Arguments, scope: Scope) -> list[Callee]:
@@ -132,7 +133,7 @@ def _of_class(
 
 def _are_too_many(found: Sequence[Function]) -> bool:
     return len(found) > MOST_CANDIDATES or any(
-        len(each.body.tokens) > MAX_TOKENS or has_pack(each) for each in found
+        not has_at_most(each, MAX_TOKENS) or has_pack(each) for each in found
     )
 
 
@@ -232,7 +233,7 @@ def handed_over(site: Site, argument: Argument, arguments: Arguments, scope: Sco
     ]
     found = specialised(site, argument.arguments, found, arguments, scope)
     found = left_by_type(site, found, arguments, explicit=argument.arguments)
-    if len(found) > MOST_CANDIDATES or any(len(f.body.tokens) > MAX_TOKENS for f in found):
+    if len(found) > MOST_CANDIDATES or not all(has_at_most(f, MAX_TOKENS) for f in found):
         return []
     return [Callee(function, None, argument.arguments or ()) for function in found]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from smem_lsp.elaborate.best_function import left_by_type
-from smem_lsp.elaborate.call_sites import MAX_TOKENS, Arguments, Callee, Site
+from smem_lsp.elaborate.call_sites import Arguments, Callee, Site
 from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside
 from smem_lsp.elaborate.parameters import takes
 from smem_lsp.semantics.declarations import Declared, FunctionDecl
@@ -13,6 +13,7 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import MAX_TOKENS, has_at_most
 
 
 def functions_in(found: Iterable[tuple[Declared, Scope]]) -> Iterator[FunctionDecl]:
@@ -73,6 +74,6 @@ def defined_outside_of(
             return []
         found.append(function)
     left = left_by_type(site, [f for f in found if takes(f, len(arguments))], arguments, of_one_set=True)
-    if len(left) != 1 or len(left[0].body.tokens) > MAX_TOKENS:
+    if len(left) != 1 or not has_at_most(left[0], MAX_TOKENS):
         return []
     return [Callee(left[0], record.scope, arguments_of_class(record, left[0]) or None)]

@@ -15,6 +15,7 @@ from dataclasses import field, replace
 from smem_lsp.ir.author_facts import NOTHING_STATED, Annotations
 from smem_lsp.ir.causes import Cause, Opens
 from smem_lsp.ir.global_memory import GlobalMemory
+from smem_lsp.ir.mapping import BufferNumber, Key, NameNumber, Point, VariableNumber
 from smem_lsp.ir.places import At, Row, SourceMap
 from smem_lsp.ir.values import Bytes, Value
 from smem_lsp.ir.values import MemberPath as MemberPart
@@ -124,7 +125,7 @@ class Sight(enum.Enum):
 class Buffer:
     """One declared shared object."""
 
-    index: int
+    index: BufferNumber
     name: str
     type: str  # element type as written, qualifiers and attributes removed: "float"
     written: Written
@@ -175,7 +176,7 @@ class BufferAlias:
     reference, where it is declared."""
 
     text: str  # "tile", "smem.epilogue.Cs"
-    buffer: int
+    buffer: BufferNumber
     within: Bytes
     type: str
     dims: tuple[int | None, ...] = ()
@@ -221,7 +222,7 @@ class Atomic:
     """An atomic operation: what was there before (key of an ``Unknown``), and what it adds to an integer; None: it does
     something else. ``compares``: it writes only where a certain value stands."""
 
-    before: int
+    before: Key
     added: Value | None = None
     compares: bool = False
 
@@ -243,8 +244,8 @@ class Access:
     many bytes from ``offset`` on the asynchronous proxy moves, at some time from now on: then ``width`` is None.
     """
 
-    point: int
-    buffer: int  # index into Kernel.buffers
+    point: Point
+    buffer: BufferNumber
     kind: AccessKind
     index: tuple[Value, ...] | None  # one value per dimension; None: some element, not known which
     span: At | None
@@ -269,10 +270,10 @@ class Access:
     size: int = 0
     divided: bool = False  # all threads of the block copy together, each its own part
     elsewhere: Elsewhere | None = None
-    name: int = -1  # index into Kernel.names
+    name: NameNumber = -1
     keeps: Cause | None = None
     length: Value | None = None
-    issues: tuple[int, ...] = ()  # of what has landed here: where the asynchronous proxy started it, points
+    issues: tuple[Point, ...] = ()  # of what has landed here: where the asynchronous proxy started it, points
 
     @property
     def beside(self) -> bool:
@@ -336,7 +337,7 @@ class BarrierFamily(enum.Enum):
 class Barrier:
     """A synchronisation statement. Only one for all of the block can ever separate accesses."""
 
-    point: int
+    point: Point
     kind: BarrierKind
     span: At | None
     line: Row
@@ -350,7 +351,7 @@ class Barrier:
     votes: bool = False  # it also tells all threads what they say: __syncthreads_count()
     family: BarrierFamily = BarrierFamily.PTX
     lanes: int = WARP_SIZE  # of a warp barrier or a tile: so many neighbours wait for each other, no others
-    arrived: int | None = (
+    arrived: Point | None = (
         None  # of a half that waits: where all threads have said that they are there (point)
     )
 
@@ -365,7 +366,7 @@ class WarpCollective:
     """Lanes of a warp exchange values through registers: a shuffle or a vote. It orders no memory. ``mask``: lanes
     that take part; None: all that are here; ``given``: what each of them hands over, as far as that is known."""
 
-    point: int
+    point: Point
     span: At | None
     line: Row
     spelling: str  # "__shfl_down_sync"
@@ -379,7 +380,7 @@ class GlobalAccess:
     statement; ``width``: bytes of an element; None: not known; ``signals``: it may tell other blocks what was
     done before, or be told."""
 
-    point: int
+    point: Point
     kind: AccessKind
     base: Value | None
     index: Value | None
@@ -406,7 +407,7 @@ class CopyWait:
     """A thread commits its asynchronous copies or waits for them. ``left``: groups that need not have landed;
     ``bound``: the object that the copies are bound to, a barrier or a pipeline."""
 
-    point: int
+    point: Point
     kind: CopyWaitKind
     left: int
     line: Row
@@ -431,11 +432,11 @@ class Proxy:
     newest groups open (None: not known how many).
     """
 
-    point: int
+    point: Point
     kind: ProxyKind
     span: At | None
     line: Row
-    buffer: int = -1
+    buffer: BufferNumber = -1
     offset: Value | None = None
     width: int = 0
     left: int | None = 0
@@ -445,7 +446,7 @@ class Proxy:
 class Remote:
     """A thread gets the address of shared memory of another block of its cluster."""
 
-    point: int
+    point: Point
     span: At | None
     line: Row
 
@@ -455,8 +456,8 @@ class Assignment:
     """A local variable gets a value. ``reading``: the type that it has, where that may be one which does not hold the
     value."""
 
-    point: int
-    variable: int
+    point: Point
+    variable: VariableNumber
     value: Value
     reading: OperandType = OperandType.UNKNOWN
 
@@ -465,7 +466,7 @@ class Assignment:
 class Branch:
     """``if``, ``?:``, ``&&``, ``||`` and each arm of a ``switch``: one of two arms runs for a thread."""
 
-    point: int
+    point: Point
     condition: Value
     then: Seq
     otherwise: Seq
@@ -477,7 +478,7 @@ class Branch:
 class Induction:
     """``for (i = init; i < bound; i += step)`` whose variable the body does not change."""
 
-    variable: int
+    variable: VariableNumber
     init: Value
     step: Value
     bound: Value
@@ -488,8 +489,8 @@ class Induction:
 class Loop:
     """A loop. ``min_trip`` 0: it may not run at all; ``trips``: the exact count where it is known."""
 
-    point: int
-    end_point: int
+    point: Point
+    end_point: Point
     min_trip: int
     trips: int | None
     condition: Value
@@ -513,7 +514,7 @@ class JumpKind(enum.Enum):
 class Jump:
     """A thread leaves an iteration, a loop or the kernel. ``target``: the label, of a ``goto``."""
 
-    point: int
+    point: Point
     kind: JumpKind
     line: Row
     target: str = ""
@@ -526,7 +527,7 @@ class BarrierSite:
     ``statement``: what would follow the barrier, the closing brace at the end of a block; None out of a macro.
     """
 
-    point: int
+    point: Point
     statement: At | None
     line: Row
     at_end: bool = False
@@ -838,8 +839,8 @@ class InlinedCall:
     name: str
     line: Row
     span: At
-    first: int
-    last: int
+    first: Point
+    last: Point
 
 
 @record
@@ -852,8 +853,8 @@ class FollowedCall:
     span: At | None
     line: Row
     elsewhere: Elsewhere | None
-    first: int
-    last: int
+    first: Point
+    last: Point
 
 
 @record
@@ -862,9 +863,9 @@ class WithFinalWait:
     the Place that it would stand at; ``loose``: it has to cover copies of no group too; ``buffers``: they keep their
     bytes for those copies only; ``body``: the tree with what then has landed."""
 
-    place: int
+    place: Point
     loose: bool
-    buffers: frozenset[int]
+    buffers: frozenset[BufferNumber]
     body: Seq
 
 
@@ -906,8 +907,8 @@ class Kernel:
     more_instances: str | None = None  # why there may be others than those in sight; None: there are not
     left_out: tuple[str, ...] = ()  # in sight and not looked at: MORE_INSTANCES, MORE_CONTEXTS
     unknown_accesses: int = 0  # that are not resolved, at least
-    opaque: tuple[int, ...] = ()  # points, rising, of calls that may wait for other threads
-    presumed: Mapping[int, PresumedCall] = field(
+    opaque: tuple[Point, ...] = ()  # points, rising, of calls that may wait for other threads
+    presumed: Mapping[Point, PresumedCall] = field(
         default_factory=dict
     )  # those of which nothing says that they do
     volatile_elsewhere: bool = False  # a function of a header that was followed has volatile objects

@@ -7,12 +7,12 @@ the order of places is that of their numbers."""
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, fields, is_dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from itertools import tee
-from operator import is_
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, TypeVar
 
+from smem_lsp.ir.mapping import for_parts, mapped
 from smem_lsp.source import Span, record
 from smem_lsp.source.record import dataclass
 
@@ -172,22 +172,6 @@ class Translation:
 
 
 @dataclass
-class _Named:
-    """The places that some values name."""
-
-    ends: set[int] = field(default_factory=set)
-    lines: set[int] = field(default_factory=set)
-
-    def at(self, old: At) -> At:
-        self.ends.update((2 * old.low + 1, 2 * old.high))
-        return old
-
-    def row(self, old: Row) -> Row:
-        self.lines.add(old.number)
-        return old
-
-
-@dataclass
 class Numbering:
     """Numbers for offsets and lines. One that has none yet gets the next one."""
 
@@ -197,10 +181,15 @@ class Numbering:
     @classmethod
     def of(cls, value: object) -> Numbering:
         """Of all places in ``value``, rising."""
-        found = _Named()
-        mapped(value, found.at, found.row)
-        ends, lines = sorted(found.ends), sorted(found.lines)
-        return cls(dict(zip(ends, range(len(ends)))), dict(zip(lines, range(len(lines)))))
+        ends, lines = set[int](), set[int]()
+        for_parts(
+            value,
+            {
+                At: lambda old: ends.update((2 * old.low + 1, 2 * old.high)),
+                Row: lambda old: lines.add(old.number),
+            },
+        )
+        return cls(*({number: at for at, number in enumerate(sorted(each))} for each in (ends, lines)))
 
     @classmethod
     def in_map(cls, places: SourceMap) -> Numbering:
@@ -216,59 +205,6 @@ class Numbering:
     def row(self, old: Row) -> Row:
         return Row(self.lines.setdefault(old.number, len(self.lines)))
 
-
-def mapped(value: T, at: Callable[[At], At], row: Callable[[Row], Row]) -> T:
-    """``value``, a record of the IR or a container of them, with every place in it replaced."""
-    found: object = value
-    match value:
-        case At():
-            found = at(value)
-        case Row():
-            found = row(value)
-        case tuple():  # no comprehension: branches in each other are three frames each
-            new: list[object] = []
-            for each in value:
-                new.append(mapped(each, at, row))
-            found = value if all(map(is_, new, value)) else tuple(new)
-        case Mapping():
-            found = {key: mapped(each, at, row) for key, each in value.items()}
-        case _:
-            changed: dict[str, object] = {}
-            for name in _with_places(type(value)):
-                old = getattr(value, name)
-                if (of := mapped(old, at, row)) is not old:
-                    changed[name] = of
-            found = replace(cast("Any", value), **changed) if changed else value
-    return cast("T", found)
-
-
-_PLACED = "__fields_with_places__"  # of a record, noted at its class
-
-
-def _with_places(kind: type[object]) -> tuple[str, ...]:
-    """The fields of a record that places may be in."""
-    known: tuple[str, ...] | None = vars(kind).get(_PLACED)
-    if known is None:
-        known = ()
-        if is_dataclass(kind):
-            known = tuple(name for name, of in _compared(kind) if _names_places(of, {kind}))
-            setattr(kind, _PLACED, known)
-    return known
-
-
-def _names_places(kind: object, seen: set[object]) -> bool:
-    """May a value of this type have places in it? ``seen``: records that have been looked at."""
-    if kind in (At, Row):
-        return True
-    if any(_names_places(each, seen) for each in get_args(kind)):
-        return True
-    if not isinstance(kind, type) or not is_dataclass(kind) or kind in seen:
-        return False
-    seen.add(kind)
-    return any(_names_places(of, seen) for _, of in _compared(kind))
-
-
-def _compared(kind: type[Any]) -> Iterator[tuple[str, object]]:
-    """The fields by which two records are equal, with their types: what stands beside them is not numbered."""
-    kinds = get_type_hints(kind)
-    yield from ((each.name, kinds[each.name]) for each in fields(kind) if each.compare)
+    def numbered(self, value: T) -> T:
+        """``value`` with numbers for all places in it."""
+        return mapped(value, {At: self.at, Row: self.row})

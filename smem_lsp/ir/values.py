@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import replace
 
+from smem_lsp.ir.mapping import Key, Point, VariableNumber
 from smem_lsp.source import record
 from smem_lsp.source.integers import ABSORBING, COMMUTATIVE, NEUTRAL, UNARY
 from smem_lsp.terms.operators import OperandType, Operator, computed
@@ -32,7 +33,7 @@ class Sym:
 
 @record
 class Var:
-    index: int  # into Kernel.variables
+    index: VariableNumber
 
 
 OF_ADDRESS = "address "
@@ -60,9 +61,9 @@ class Op:
 
 @record
 class Unknown:
-    key: int  # unique in the kernel
+    key: Key
     uniform: bool = False  # the same for all threads of a block though its value is not known
-    access: int | None = None  # what was read by the access at this point
+    access: Point | None = None  # what was read by the access at this point
     escaped: bool = False  # the variable that gets it may change at any time from now on
     own: bool = False  # an address of memory that only its thread has, and that holds no addresses
     call: str = ""  # the function that gives it and is not followed, as it is spelled

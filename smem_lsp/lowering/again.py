@@ -16,11 +16,11 @@ from dataclasses import replace
 from smem_lsp.ir.author_facts import NOTHING_STATED, Annotations
 from smem_lsp.ir.causes import Cause, Opens
 from smem_lsp.ir.nodes import BarrierSite, Kernel, LaunchSite, Node
-from smem_lsp.ir.places import At, Numbering, SourceMap, Translation, mapped
+from smem_lsp.ir.places import At, Numbering, SourceMap, Translation
 from smem_lsp.lowering.body import namespace_arrays, statements
 from smem_lsp.lowering.body.inlining import MAX_POINTS
 from smem_lsp.lowering.body.visitor import Visitor
-from smem_lsp.lowering.callees.outward import answers_alike
+from smem_lsp.lowering.callees.outward import words_alike
 from smem_lsp.lowering.edited import Edit, StatementRange, edits_between
 from smem_lsp.lowering.kernel import (
     OF_FILE,
@@ -39,6 +39,7 @@ from smem_lsp.lowering.state.snapshot import AddedByStatements, Snapshot, Watche
 from smem_lsp.lowering.visible import RelevanceSlice
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import Span, checkpoint
+from smem_lsp.source.queries import answers_alike
 from smem_lsp.source.record import dataclass
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax.lexer import TokenLayout, Tokens, packed
@@ -175,7 +176,7 @@ def _resumable(
         seen,
         ctx.points_to.aliases,
         (ctx.around.constants, ctx.around.file_constants),
-        tuple(mapped(each, numbers.at, numbers.row) for each in ctx.limits.found),
+        tuple(map(numbers.numbered, ctx.limits.found)),
         ctx.local_names,
         _bound(
             ctx.at.kernel.body.tokens,
@@ -251,7 +252,11 @@ def _resumed(
         return None
     if any(True for _ in unit.file_of(new.number).undecided_in(new.span)):
         return None
-    if new is not function and not _is_called_alike(old, new, words, unit, around):
+    if new is not function and (
+        is_unnamed(new) or not words_alike(unit, around.helpers, around.dialect, old, new, words.inside)
+    ):
+        return None
+    if not answers_alike(old.definition.store, new):
         return None
     way = _translation(before, known, edit, unit, parts)
     if way is None:
@@ -293,13 +298,6 @@ def _resumed(
         shared_elsewhere=elsewhere and any(each.opens & Opens.CALLS for each in limits),
         places=places,
     )
-
-
-def _is_called_alike(
-    old: Function, new: Function, words: _EditWords, unit: TranslationUnit, around: UnitFacts
-) -> bool:
-    """Has all that is asked of the words of a function that is called the same answer?"""
-    return not is_unnamed(new) and answers_alike(unit, around.helpers, around.dialect, old, new, words.inside)
 
 
 def _telling(known: _Resumable, unit: TranslationUnit, around: UnitFacts) -> Iterator[frozenset[str]]:
@@ -487,8 +485,8 @@ def _beside(
     declared: dict[str, int] = {}
     for (_, gone), added in reversed([*zip(known.visits, found)]):
         first, old = gone.limits
-        come = [mapped(each, now.at, now.row) for each in added.limits[1]]
-        kept = [mapped(each, before.at, before.row) for each in old if not _may_change(each)]
+        come = [now.numbered(each) for each in added.limits[1]]
+        kept = [before.numbered(each) for each in old if not _may_change(each)]
         if kept != [each for each in come if not _may_change(each)]:
             return None
         noted[first : first + len(old)] = come

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from smem_lsp.ir.causes import Opens
 from smem_lsp.ir.nodes import Kernel
-from smem_lsp.ir.places import Numbering, SourceMap, mapped
+from smem_lsp.ir.places import Numbering, SourceMap
 
 BESIDE = Opens.ASSUMED | Opens.CALLS
 """What no analysis looks at: an edit may change it, and the kernel stays the same."""
@@ -22,5 +22,6 @@ def analysed(kernel: Kernel) -> Kernel:
 def numbered(kernel: Kernel, places: SourceMap) -> Kernel:
     """``kernel``, whose places are those of the text, with numbers for them. ``places``: what is known of the text."""
     numbers = Numbering.of(replace(analysed(kernel), helper_bytes=()))
-    kernel = mapped(kernel, numbers.at, numbers.row)
-    return replace(kernel, places=replace(places, ends=tuple(numbers.ends), lines=tuple(numbers.lines)))
+    return replace(
+        numbers.numbered(kernel), places=replace(places, ends=tuple(numbers.ends), lines=tuple(numbers.lines))
+    )

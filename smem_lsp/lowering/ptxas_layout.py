@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Access, AddressSpace, Barrier, Buffer, Loop, Seq, walk
@@ -18,9 +17,10 @@ from smem_lsp.ir.places import At
 from smem_lsp.ir.values import Const
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.source import checkpoint
-from smem_lsp.source.queries import Query
+from smem_lsp.source.queries import question
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Body, Function
+from smem_lsp.syntax.questions import of_body
 
 # ---- declarations of functions that are not lowered ------------------------------------------------------------------
 
@@ -181,13 +181,10 @@ def _reaches_inside(ctx: Context, name: str, depth: int = 0) -> bool:
 
 def _places(ctx: Context, name: str) -> Sequence[int]:
     """Where a name stands in the kernel's body: indices of tokens."""
-    body = ctx.at.kernel.body
-    return _PLACES.of(body.store, (), partial(_all_places, body)).get(name, ())
+    return _all_places(ctx.at.kernel.body).get(name, ())
 
 
-_PLACES = Query[tuple[()], Mapping[str, Sequence[int]]]("where names stand in a body: indices of tokens")
-
-
+@question(of_body)
 def _all_places(body: Body) -> Mapping[str, Sequence[int]]:
     places: dict[str, list[int]] = {}
     for i, (kind, text) in enumerate(zip(body.tokens.kinds, body.tokens.texts)):

@@ -16,30 +16,25 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, get_args
 
+from smem_lsp.ir.mapping import KEY, POINT, VARIABLE, Changes, for_parts, mapped
 from smem_lsp.ir.nesting import bounded
 from smem_lsp.ir.nodes import (
-    Access,
     Assignment,
-    Barrier,
     BarrierSite,
     Branch,
     FollowedCall,
-    GlobalAccess,
-    Induction,
     InlinedCall,
     Kernel,
     Loop,
     Node,
-    Proxy,
     Seq,
-    WarpCollective,
     bodies,
     inside_changed,
     walk,
 )
-from smem_lsp.ir.values import Op, Sym, Thread, Unknown, Value, Var
+from smem_lsp.ir.values import Op, Sym, Thread, Value, Var
 from smem_lsp.lowering.state.variables import NUMBERS_OF_ONE, is_plain
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
@@ -209,22 +204,23 @@ class RelevanceSlice:
                     self.show(region)
             elif not isinstance(node, BarrierSite):
                 self.show(around)
-                for value in values_of(node):
-                    self.need(value)
+                self.need_those_of(node)
 
     def show(self, region: _Region | None) -> None:
         """Something in it can be seen."""
         while region is not None and not region.seen:
             region.seen = True
-            for value in values_of(region.node):
-                self.need(value)
+            self.need_those_of(region.node)
             if isinstance(region.node, Loop) and region.node.induction is not None:
                 self.ask(region.node.induction.variable)
             region = region.around
 
+    def need_those_of(self, node: Node) -> None:
+        """Values in a node, but for what stands in it."""
+        for_parts(node, {**dict.fromkeys(get_args(Value), self.need), Seq: len})
+
     def need(self, value: Value) -> None:
-        found = _ValueContents()
-        found.add(value)
+        found = _contents_of(value)
         self.marks |= found.marks
         for variable in found.variables:
             self.ask(variable)
@@ -311,42 +307,6 @@ def _ends(places: Sequence[BarrierSite], kernel: Kernel) -> Iterable[BarrierSite
     return places[0], places[-1]
 
 
-def values_of(node: Node) -> Iterator[Value]:
-    """All that a node says in terms of variables, but what stands in it."""
-    match node:
-        case Assignment():
-            yield node.value
-        case Branch():
-            yield node.condition
-        case Loop():
-            yield node.condition
-            if node.again is not None:
-                yield node.again
-            if node.induction is not None:
-                yield from (node.induction.init, node.induction.step, node.induction.bound)
-        case Access():
-            yield from node.index or ()
-            yield from (value for value, _ in node.subscripts)
-            yield from (
-                each for each in (node.offset, node.stored, node.start, node.length) if each is not None
-            )
-            if node.part is not None:
-                yield node.part.base
-            if node.atomic is not None and node.atomic.added is not None:
-                yield node.atomic.added
-            if node.tile is not None and node.tile.start is not None:
-                yield node.tile.start
-        case Barrier():
-            yield from (each for each in (node.mask, node.number, node.count) if each is not None)
-        case WarpCollective():
-            yield from (each for each in (node.mask, *node.given) if each is not None)
-        case Proxy():
-            if node.offset is not None:
-                yield node.offset
-        case GlobalAccess():
-            yield from (each for each in (node.base, node.index) if each is not None)
-
-
 @dataclass(slots=True)
 class _Numbers:
     """Numbers for what is left of a kernel, in the order in which it comes."""
@@ -357,7 +317,6 @@ class _Numbers:
     nodes: list[int] = field(default_factory=list)  # points of nodes, rising
     points: list[int] = field(default_factory=list)  # all that are named
     variables: dict[int, Var] = field(default_factory=dict)
-    keys: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         kernel, found = self.kernel, set[int]()
@@ -390,126 +349,26 @@ class _Numbers:
     def calls(self, calls: Iterable[Call]) -> tuple[Call, ...]:
         """Those in which something is left."""
         ends = ((each, self.last(each)) for each in calls)
-        return tuple(
-            replace(each, first=self.point(each.first), last=self.point(last))
-            for each, last in ends
-            if last is not None
-        )
+        return tuple(replace(each, last=last) for each, last in ends if last is not None)
 
     def numbered(self, bodies: Sequence[Seq]) -> Kernel:
-        kernel = self.kernel
-        body, *drained = [self.seq(each) for each in bodies]
+        kernel, keys = self.kernel, dict[int, int]()
         names = [""] * len(self.variables)
         for old, new in self.variables.items():
             names[new.index] = kernel.variables[old]
-        return replace(
+        drained = None if kernel.drained is None else replace(kernel.drained, body=bodies[1])
+        left = replace(
             kernel,
-            body=body,
+            body=bodies[0],
             variables=tuple(names),
             inlined=self.calls(kernel.inlined),
             calls=self.calls(kernel.calls),
-            opaque=tuple(map(self.point, kernel.opaque)),
-            presumed={self.point(point): each for point, each in kernel.presumed.items()},
-            memory=replace(kernel.memory, written=tuple(map(self.value, kernel.memory.written))),
-            agreed=frozenset(map(self.value, kernel.agreed)),
-            drained=None
-            if kernel.drained is None
-            else replace(kernel.drained, place=self.point(kernel.drained.place), body=drained[0]),
+            drained=drained,
         )
-
-    def seq(self, seq: Seq) -> Seq:
-        return Seq(tuple([self.node(node) for node in seq.items]))
-
-    def node(self, node: Node) -> Node:
-        checkpoint()
-        point = self.point(node.point)
-        match node:
-            case BarrierSite():
-                return BarrierSite(point, node.statement, node.line, node.at_end)
-            case Assignment():
-                variable = self.variables[node.variable].index
-                return Assignment(point, variable, self.value(node.value), node.reading)
-            case Branch():
-                condition = self.value(node.condition)
-                then, otherwise = self.seq(node.then), self.seq(node.otherwise)
-                return Branch(point, condition, then, otherwise, node.span, node.line)
-            case Loop():
-                return self.loop(node, point)
-            case Access():
-                return self.access(node, point)
-            case GlobalAccess():
-                base, index = self.maybe(node.base), self.maybe(node.index)
-                return GlobalAccess(point, node.kind, base, index, node.line, node.width, node.signals)
-            case Barrier():
-                mask, number, count = map(self.maybe, (node.mask, node.number, node.count))
-                arrived = None if node.arrived is None else self.point(node.arrived)
-                return replace(node, point=point, mask=mask, number=number, count=count, arrived=arrived)
-            case WarpCollective():
-                given = tuple(map(self.value, node.given))
-                return replace(node, point=point, mask=self.maybe(node.mask), given=given)
-            case Proxy():
-                return replace(node, point=point, offset=self.maybe(node.offset))
-            case _:
-                return replace(node, point=point)
-
-    def loop(self, node: Loop, point: int) -> Loop:
-        condition, again = self.value(node.condition), self.maybe(node.again)
-        counts = node.induction
-        return replace(
-            node,
-            point=point,
-            end_point=self.point(node.end_point),
-            condition=condition,
-            again=again,
-            induction=None
-            if counts is None
-            else Induction(
-                self.variables[counts.variable].index,
-                self.value(counts.init),
-                self.value(counts.step),
-                self.value(counts.bound),
-                counts.inclusive,
-            ),
-            body=self.seq(node.body),
-        )
-
-    def access(self, node: Access, point: int) -> Access:
-        part, tile, atomic = node.part, node.tile, node.atomic
-        return replace(
-            node,
-            point=point,
-            index=None if node.index is None else tuple(map(self.value, node.index)),
-            offset=self.maybe(node.offset),
-            subscripts=tuple([(self.value(value), most) for value, most in node.subscripts]),
-            part=None if part is None else replace(part, base=self.value(part.base)),
-            tile=None if tile is None else replace(tile, start=self.maybe(tile.start)),
-            stored=self.maybe(node.stored),
-            atomic=None
-            if atomic is None
-            else replace(atomic, added=self.maybe(atomic.added), before=self.key(atomic.before)),
-            start=self.maybe(node.start),
-            length=self.maybe(node.length),
-            issues=tuple(map(self.point, node.issues)),
-        )
-
-    def maybe(self, value: Value | None) -> Value | None:
-        return None if value is None else self.value(value)
-
-    def value(self, value: Value) -> Value:
-        if isinstance(value, Var):
-            return self.variables[value.index]
-        if isinstance(value, Op):
-            args = tuple([self.value(each) for each in value.args])
-            if all(one is other for one, other in zip(args, value.args)):
-                return value
-            return Op(value.operator, args, value.name, value.reading)
-        if isinstance(value, Unknown):
-            return self.unknown(value)
-        return value
-
-    def unknown(self, value: Unknown) -> Unknown:
-        access = None if value.access is None else self.point(value.access)
-        return Unknown(self.key(value.key), value.uniform, access, value.escaped, value.own, value.call)
-
-    def key(self, old: int) -> int:
-        return self.keys.setdefault(old, len(self.keys) + 1)
+        changes: Changes = {
+            Var: lambda old: self.variables[old.index],
+            VARIABLE: lambda old: self.variables[old].index,
+            POINT: self.point,
+            KEY: lambda old: keys.setdefault(old, len(keys) + 1),
+        }
+        return mapped(left, changes)

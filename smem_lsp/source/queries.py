@@ -4,6 +4,9 @@ A query is declared in one line at the top of a module: its name, the types of i
 keeps, and its answer in a cycle (when it is asked while being computed). A key holds everything that the answer
 depends on and is compared whole. The model is salsa, the query store of rust-analyzer.
 
+A question is a query about one version of what somebody edits. Its answers stay with the version, as a record of what
+was read of it: what was made of them holds for another version, too, for which ``answers_alike``.
+
 A store belongs to the object that its answers describe, and lives as long: a definition, a block of a file, the scopes
 of one check. ``PROCESS`` holds answers that hold for a text anywhere. Work that an exception such as ``OutOfBudget``
 interrupts leaves nothing in a store.
@@ -20,7 +23,7 @@ from functools import lru_cache, partial, wraps
 from heapq import heapify, heapreplace
 from itertools import count
 from threading import Lock
-from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, cast
 from weakref import WeakSet, WeakValueDictionary
 
 from smem_lsp.source.budget import uncounted
@@ -28,6 +31,7 @@ from smem_lsp.source.budget import uncounted
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 P = ParamSpec("P")
+S = TypeVar("S")
 
 
 class _Mark:
@@ -136,6 +140,12 @@ class Store:
         if found is None:
             found = self._tables.setdefault(query, Table(query))
         return found
+
+    def record(self) -> Iterator[tuple[_Question[Any], tuple[object, ...], Any]]:
+        """The questions that were asked, with the keys and the answers."""
+        for query, table in [*self._tables.items()]:
+            if isinstance(query, _Question) and query.most is None:
+                yield from ((query, key, answer) for key, answer in table.answers())
 
     def clear(self) -> None:
         """Forget every answer."""
@@ -395,6 +405,43 @@ class Table(Generic[K, V]):
 
     def __len__(self) -> int:
         return len(self._entries if self._used is None else self._used)
+
+    def answers(self) -> list[tuple[K, V]]:
+        """All of them, with their keys."""
+        entries = [*self._entries.items()]
+        return [(key, each.value) for key, each in entries if not isinstance(each.value, _Mark)]
+
+
+class _Question(Query[tuple[object, ...], V]):
+    """``ask``: of a version, with a key."""
+
+    __slots__ = ("ask",)
+    ask: Callable[..., V]
+
+
+def question(
+    store: Callable[[S], Store], *, most: int | None = None
+) -> Callable[[Callable[Concatenate[S, P], V]], Callable[Concatenate[S, P], V]]:
+    """Declares a function as a question about its first argument. The answer depends on that and on the others, which
+    are the key, and on nothing else. ``store``: that of a version, which lives as long; ``most``: bound on the answers
+    there, which are no record then."""
+
+    def declare(find: Callable[Concatenate[S, P], V]) -> Callable[Concatenate[S, P], V]:
+        query = _Question[V](find.__qualname__, most=most)
+
+        @wraps(find)
+        def ask(version: S, *key: P.args, **_: P.kwargs) -> V:
+            return query.of(store(version), key, partial(find, version, *key))
+
+        query.ask = ask
+        return cast("Callable[Concatenate[S, P], V]", ask)
+
+    return declare
+
+
+def answers_alike(old: Store, new: object) -> bool:
+    """Does every question that was asked of an old version have the same answer for the ``new`` one?"""
+    return all(each.ask(new, *key) == answer for each, key, answer in old.record())
 
 
 def remembered(*, most: int) -> Callable[[Callable[P, V]], Callable[P, V]]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.source.queries import Query
+from smem_lsp.source.queries import question
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import SourceBlock
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.parse import Function, TranslationUnit, parse_chunk
+from smem_lsp.syntax.questions import of_block
 from smem_lsp.targets.dialects import CUDA
 
 
@@ -51,12 +50,10 @@ def cluster_of(function: Function, constants: Scope) -> Dims | None:
 def may_be_non_portable(unit: TranslationUnit) -> bool:
     """Does anything in sight allow clusters of more blocks than every device takes?"""
     return not CUDA.cluster_opt_ins.isdisjoint(unit.header_words) or any(
-        _ALLOWS.of(placed.block.store, (), partial(_allows, placed.block)) for placed in unit.all_blocks
+        _allows(placed.block) for placed in unit.all_blocks
     )
 
 
-_ALLOWS = Query[tuple[()], bool]("does a block allow clusters of more blocks?")
-
-
+@question(of_block)
 def _allows(block: SourceBlock) -> bool:
     return not CUDA.cluster_opt_ins.isdisjoint(block.tokens.texts)

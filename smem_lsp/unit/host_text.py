@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
-from smem_lsp.source.queries import PROCESS, Query, Store
+from smem_lsp.source.queries import PROCESS, Query, Store, question
 from smem_lsp.syntax.blocks import Definition, SourceBlock
 from smem_lsp.syntax.host_functions import kernel_getters, launch_calls
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.syntax.questions import of_block
 from smem_lsp.unit.explicit_instantiations import spelled
 
 
@@ -34,7 +34,6 @@ class Face:
 
 _HOST = Query[tuple[object, ...], HostText]("host code of a unit", each=2_000, in_use=True)
 _BY_FACES = Query[tuple[object, ...], HostText]("host code of a unit, by the faces of its blocks", each=2_000)
-_FACE = Query[frozenset[str], object]("what host code sees of a block, by the kernels it may launch", most=2)
 _FACES = Query[tuple[object, ...], Face]("the one object for equal faces", each=200)
 
 
@@ -121,11 +120,9 @@ def _without(
     return [f for f in others if f.number not in found]
 
 
+@question(of_block, most=2)
 def _face(block: SourceBlock, wanted: frozenset[str]) -> object:
-    return _FACE.of(block.store, wanted, partial(_face_of, block, wanted))
-
-
-def _face_of(block: SourceBlock, wanted: frozenset[str]) -> object:
+    """What host code sees of a block, by the kernels it may launch."""
     return block.mark if block.launches else _FACES.of(PROCESS, tuple(_seen(block, wanted)), Face)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from smem_lsp.source import checkpoint
-from smem_lsp.source.queries import Query
+from smem_lsp.source.queries import question
 from smem_lsp.syntax.blocks import SourceBlock
 from smem_lsp.syntax.parse import Function, TranslationUnit
+from smem_lsp.syntax.questions import of_block
 from smem_lsp.targets.dialects import Dialect
 
 
@@ -24,24 +24,23 @@ def opted_in(unit: TranslationUnit, kernels: frozenset[str], dialect: Dialect) -
     if not calls.isdisjoint(unit.header_words):
         return kernels
     blocks = [placed.block for placed in unit.all_blocks]
-    said = [_SAID.of(block.store, calls, partial(_said, block, calls)) for block in blocks]
+    said = [_said(block, calls) for block in blocks]
     if not any(in_function for in_function, _ in said):
         return kernels if any(anywhere for _, anywhere in said) else frozenset()
-    named = (_NAMED.of(block.store, kernels, partial(_named, block, kernels)) for block in blocks)
+    named = (_named(block, kernels) for block in blocks)
     return frozenset[str]().union(*named)
 
 
-_SAID = Query[frozenset[str], tuple[bool, bool]]("calls in a block, by what is called", most=2)
-_NAMED = Query[frozenset[str], frozenset[str]]("kernels that a block names for more than a launch", most=2)
-
-
+@question(of_block, most=2)
 def _said(block: SourceBlock, calls: frozenset[str]) -> tuple[bool, bool]:
     """Is one of these called in a function, or anywhere?"""
     in_function = any(not calls.isdisjoint(each.definition.words) for each in block.functions)
     return in_function, in_function or not calls.isdisjoint(block.tokens.texts)
 
 
+@question(of_block, most=2)
 def _named(block: SourceBlock, kernels: frozenset[str]) -> frozenset[str]:
+    """Which of these it names for more than a launch."""
     kinds, texts = block.tokens.kinds, block.tokens.texts
     checkpoint()
     return frozenset(

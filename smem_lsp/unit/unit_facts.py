@@ -20,10 +20,11 @@ from smem_lsp.semantics.function_scope import identify, qualifiers_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.specialization import is_specialization
 from smem_lsp.source import checkpoint, record
-from smem_lsp.source.queries import PROCESS, Query, Store
+from smem_lsp.source.queries import PROCESS, Query, Store, question
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.blocks import SourceBlock
 from smem_lsp.syntax.parse import OTHER_FILE, Function, TranslationUnit, UnitFile
+from smem_lsp.syntax.questions import of_block, of_unit
 from smem_lsp.targets.dialects import CUDA, Dialect
 from smem_lsp.unit import ptxas_rounding
 from smem_lsp.unit.clusters import may_be_non_portable
@@ -678,7 +679,7 @@ def internal(unit: TranslationUnit, function: Function) -> bool:
         return False
     if any(function.name in text for text in unit.files[0].inactive_text):
         return False  # another configuration may launch it otherwise
-    named, odd = _ALL_ELSEWHERE.of(unit.store, (), partial(_all_elsewhere, unit))
+    named, odd = _all_elsewhere(unit)
     island, kinds = function.definition.island, function.definition.tokens.kinds
     own = kinds[island.name - 1 : island.name] != ["TYPE"] or kinds[island.name + 1] != "LP"
     return function.name not in named and odd[function.name] <= own
@@ -695,24 +696,17 @@ def _clusters(function: Function, launches: Iterable[LaunchSite]) -> bool:
     )
 
 
-_ALL_ELSEWHERE = Query[tuple[()], tuple[frozenset[str], Counter[str]]](
-    "kernels that a file names elsewhere, and its definitions that do not look like a prototype"
-)
-
-
+@question(of_unit)
 def _all_elsewhere(unit: TranslationUnit) -> tuple[frozenset[str], Counter[str]]:
+    """The kernels that a file names elsewhere, and its definitions that do not look like a prototype."""
     kernels = _own_kernels(unit)
     blocks = (placed.block for placed in unit.blocks)
-    found = [_ELSEWHERE.of(block.store, kernels, partial(_elsewhere, block, kernels)) for block in blocks]
+    found = [_elsewhere(block, kernels) for block in blocks]
     named = frozenset[str]().union(*(each for each, _ in found))
     return named, Counter(name for _, odd in found for name in odd)
 
 
-_ELSEWHERE = Query[frozenset[str], tuple[frozenset[str], tuple[str, ...]]](
-    "where a block names kernels, by their names", most=2
-)
-
-
+@question(of_block, most=2)
 def _elsewhere(block: SourceBlock, kernels: frozenset[str]) -> tuple[frozenset[str], tuple[str, ...]]:
     """The kernels that a block names outside definitions, prototypes and launches in functions, and the names of its
     definitions that do not look like a prototype."""

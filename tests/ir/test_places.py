@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from smem_lsp.ir.mapping import mapped
 from smem_lsp.ir.nodes import Access, Kernel, walk
-from smem_lsp.ir.places import At, Numbering, Row, SourceMap, Translation, mapped
+from smem_lsp.ir.places import At, Numbering, Row, SourceMap, Translation
 from smem_lsp.lowering.kernel import build_kernels, source_parts
 from smem_lsp.lowering.numbered import analysed
 from smem_lsp.source import SourceText, Span
@@ -99,7 +100,7 @@ def test_every_place_of_a_record_is_found_by_its_type() -> None:
         seen.add(old.number)
         return Row(old.number + 100)
 
-    moved = mapped(kernel, lambda old: At(old.low + 1000, old.high + 1000), row)
+    moved = mapped(kernel, {At: lambda old: At(old.low + 1000, old.high + 1000), Row: row})
     assert moved.row.number == kernel.row.number + 100 and len(seen) == len(kernel.places.lines)
     assert all(
         old.line.number + 100 == new.line.number

@@ -419,6 +419,7 @@ __global__ void k(float* out, int n) {{
 
 LONG = " ".join(["x = x * 3 + 1; x ^= x >> 5;"] * 5)  # longer than what is followed for its value alone
 RECURSIVE = f"__device__ int f(int x) {{ /*here*/ {LONG} return x < 2 ? 1 : x * f(x - 1); }}"
+PACKED = f"template <class... R> __device__ int f(int x, R... r) {{ /*here*/ {LONG} return x < 2 ? 1 : f(x - 1); }}"
 COMPUTES = f"__device__ int f(int x) {{ /*here*/ {LONG} return x; }}"
 SHORT = "__device__ int f(int x) { /*here*/ x = x * 2 + 3 - 3; x = x * 1 + 0 - 1 + 1; x = x * 1 + 1; return x - 1; }"
 TWINS = (
@@ -431,6 +432,7 @@ TWINS = (
     [
         ("float a = 3" + " + 4" * 16 + ";", SHORT, "s[f(t)] = 2"),
         ("volatile int a = 3;", RECURSIVE, "s[t] = f(n)"),
+        ("volatile int a = 3;", PACKED, "s[t] = f(n, 1, 2)"),
         ("int a = wait_for(3);", RECURSIVE, "s[t] = f(n)"),
         ("int a[3] = {1, 2, 3};", COMPUTES, "s[f(t) + t - f(t)] = 1"),
         ("static int a = 3;", COMPUTES, "s[f(t) + t - f(t)] = 1"),
@@ -457,6 +459,11 @@ TWINS = (
             "return;",
             "__device__ void f(float* s) { for (int i = 0; i < 3; i++) { /*here*/ s[i] = i; } }",
             "f(s)",
+        ),
+        (  # taken for the atomic of the library, once a word may be of something atomic
+            "int redo = 3;",
+            "__device__ float atomicMax(float* p, float v) { /*here*/ *p = v; return v; }",
+            "atomicMax(&s[t / 2], 2.0f)",
         ),
         ("float a = s[3];", "__device__ void f(float* s) { { float* s = 0; /*here*/ } s[1] = 1; }", "f(s)"),
     ],

@@ -9,7 +9,16 @@ from weakref import WeakSet
 import pytest
 
 from smem_lsp.source import OutOfBudget
-from smem_lsp.source.queries import KEPT, PROCESS, MemoryBudget, Query, Store, remembered
+from smem_lsp.source.queries import (
+    KEPT,
+    PROCESS,
+    MemoryBudget,
+    Query,
+    Store,
+    answers_alike,
+    question,
+    remembered,
+)
 
 
 def test_an_answer_is_worked_out_once() -> None:
@@ -231,3 +240,47 @@ def test_an_answer_in_use_is_found_beyond_the_bound_and_goes_with_its_last_user(
     assert query.find(store, 20) is kept
     query.drop(store, lambda _: True)
     assert query.count(store) == 0
+
+
+class Version:
+    """Of a text that somebody edits."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.store = Store()
+
+
+@question(lambda version: version.store)
+def has(version: Version, letter: str) -> bool:
+    return letter in version.text
+
+
+@question(lambda version: version.store)
+def length(version: Version) -> int:
+    return len(version.text)
+
+
+def test_what_was_asked_of_a_version_tells_which_other_one_is_as_good() -> None:
+    old = Version("abc")
+    assert answers_alike(old.store, Version("whatever"))  # nothing was asked
+    assert has(old, "a") and not has(old, "z")
+    assert answers_alike(old.store, Version("a longer one"))
+    assert not answers_alike(old.store, Version("none"[:2]))  # no "a"
+    assert not answers_alike(old.store, Version("za"))
+    assert length(old) == 3
+    assert not answers_alike(old.store, Version("a longer one"))
+    assert answers_alike(old.store, Version("bad"))
+
+
+def test_what_is_asked_again_is_found() -> None:
+    asked = list[str]()
+
+    @question(lambda version: version.store)
+    def first(version: Version) -> str:
+        asked.append(version.text)
+        return version.text[:1]
+
+    old, new = Version("one"), Version("on")
+    assert first(old) == first(old) == "o" and asked == ["one"]
+    assert answers_alike(old.store, new) and asked == ["one", "on"]
+    assert first(new) == "o" and asked == ["one", "on"]

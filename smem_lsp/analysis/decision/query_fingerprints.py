@@ -12,12 +12,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from smem_lsp.analysis.decision.load_numbering import Earlier
 from smem_lsp.analysis.decision.path_classes import InIteration, NotTaken, PathClass
 from smem_lsp.analysis.values.value_facts import Exit, Recurrence
-from smem_lsp.ir.nodes import Access, Loop, Seq, placed
+from smem_lsp.ir.causes import Cause
+from smem_lsp.ir.mapping import BUFFER, KEY, NAME, POINT, Changes, mapped
+from smem_lsp.ir.nodes import Access, Elsewhere, Loop, Seq, placed
+from smem_lsp.ir.places import At, Row
+from smem_lsp.ir.values import MemberPath, Value
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.terms.language import Const, LoopVar, Op, OpaqueTerm, Sym, Term, Thread, parts_of
@@ -48,6 +52,7 @@ class QueryFingerprints:
     loads: dict[int, Name] = field(default_factory=dict)  # by point: those that get what others get
     _numbers: dict[Term, int] = field(default_factory=dict)  # of unknown values: how many alike come before
     _alike: Counter[Name] = field(default_factory=Counter)
+    _said: dict[int, Name] = field(default_factory=dict)  # by point
     _seen_from: dict[int | None, Terms] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -74,6 +79,13 @@ class QueryFingerprints:
             kind = self.seen_from(None).kind(term)
             found = self._numbers[term] = self._alike[kind]
             self._alike[kind] += 1
+        return found
+
+    def said(self, access: Access) -> Name:
+        """What an access is beside its terms and where it stands."""
+        found = self._said.get(access.point)
+        if found is None:
+            found = self._said[access.point] = _said(self.of, access)
         return found
 
     def _unknown(self) -> set[OpaqueTerm]:
@@ -364,7 +376,7 @@ class Terms:
             loops.update(position.loops)
             parts = [*_terms_of(of, access)]
             terms += (each for each in parts if each is not None)
-            own.append((_fields(of, access), [self.name(each) for each in parts]))
+            own.append((self.slices.said(access), [self.name(each) for each in parts]))
             own.append(self.position(access.point, meant))
         jumps = []
         for leaving in of.not_taken(first, second, way):
@@ -420,30 +432,16 @@ def _terms_of(of: KernelModel, access: Access) -> Iterator[Term | None]:
     yield from (term for term, _ in values.subscripts.get(point, ()))
 
 
-def _fields(of: KernelModel, access: Access) -> tuple[object, ...]:
-    """What else is known of it, and of its buffer."""
-    buffer, tile, values = of.kernel.buffers[access.buffer], access.tile, of.values
-    return (
-        access.kind.name,
-        len(values.indices.get(access.point, ())) if access.point in values.indices else None,
-        [count for _, count in values.subscripts.get(access.point, ())],
-        access.width,
-        access.rows,
-        access.size,
-        access.start is None,
-        access.within,
-        access.guess,
-        access.plain,
-        access.asynchronous,
-        access.divided,
-        access.strayed,
-        access.bound,
-        access.beside,
-        None if tile is None else (tile.rows, tile.row_bytes, tile.pitch),
-        of.parts.get(access.point),
-        buffer.bytes,
-        buffer.dims,
-        buffer.element_bytes,
-        buffer.space.name,
-        buffer.seen,
-    )
+_APART: Changes = {
+    **dict.fromkeys((At, Row, Elsewhere, Cause), lambda _: None),  # where it stands, and what is said of it
+    **dict.fromkeys((POINT, KEY, BUFFER, NAME), lambda _: 0),  # numbers of this kernel
+    **dict.fromkeys((*get_args(Value), MemberPath), lambda _: True),  # named by the terms that they are
+}
+
+
+def _said(of: KernelModel, access: Access) -> Name:
+    """What else an access says, whatever its fields are, and what decides of its buffer."""
+    buffer, point = of.kernel.buffers[access.buffer], access.point
+    counts = len(of.values.indices.get(point, ())), point in of.values.indices, of.parts.get(point)
+    storage = buffer.bytes, buffer.dims, buffer.element_bytes, buffer.space.name, buffer.seen
+    return name_of(mapped(access, _APART), counts, storage)

@@ -45,9 +45,11 @@ from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.template_header import type_parameters
 from smem_lsp.semantics.types import Pointer, Record, is_number, plain_type
+from smem_lsp.source.queries import question
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax import stubs, tree
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import of_function
 from smem_lsp.terms.operators import Operator
 
 MACRO_NAME = regex(r"[A-Z][A-Z0-9_]{2,}\Z")
@@ -141,11 +143,15 @@ def _is_own(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope)
         return any(each.around is not None or each.function.enclosing or not taken for each in own)
     for each in own:
         bound = parameter_binding.template_arguments(ctx, each.function, callee, expr, scope, each.arguments)
-        words = each.function.definition.tokens.texts
-        body = words[each.function.island.body[0] - each.function.island.head :]
-        if bound is None or None in bound.values() or any(_ATOMIC.match(word) for word in body):
+        if bound is None or None in bound.values() or _may_be_atomic(each.function):
             return False
     return bool(own)
+
+
+@question(of_function)
+def _may_be_atomic(function: Function) -> bool:
+    """Does its body say anything that is done atomically?"""
+    return any(_ATOMIC.match(word) for word in function.definition.body_words)
 
 
 _ATOMIC = regex(r"atomic|asm|__|red|cuda")

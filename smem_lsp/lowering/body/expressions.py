@@ -63,9 +63,10 @@ from smem_lsp.semantics.types import (
 )
 from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import COMPARISONS
-from smem_lsp.source.queries import remembered
+from smem_lsp.source.queries import question
 from smem_lsp.syntax import tree
-from smem_lsp.syntax.blocks import Definition
+from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import of_function
 from smem_lsp.terms.operators import OperandType, Operator, operator_of
 
 _PAGE = 4096  # bytes: fewer low bits than that are no address
@@ -237,9 +238,7 @@ def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
             return Sym(f"::{name}*" if pointer else f"::{name}")
         if declared:
             return ctx.out.fresh()
-    if calls.MACRO_NAME.match(name) and any(
-        name in _in_bounds(f.definition, ctx.dialect.shared) for f in ctx.at.stack
-    ):
+    if calls.MACRO_NAME.match(name) and any(name in _in_bounds(f, ctx.dialect.shared) for f in ctx.at.stack):
         return Sym(f"::{name}")  # nothing in sight defines it, but the bound of an array is a constant
     if _is_enumerator(name, scope):
         return Sym(f"::{name}")
@@ -261,12 +260,12 @@ def _is_enumerator(name: str, scope: LocalScope) -> bool:
     return meaning is None or isinstance(meaning, Undeclared)
 
 
-@remembered(most=512)
-def _in_bounds(definition: Definition, shared: str) -> frozenset[str]:
+@question(of_function)
+def _in_bounds(function: Function, shared: str) -> frozenset[str]:
     """Names in the bounds of the arrays that a function declares with the specifier ``shared``."""
     found: set[str] = set()
     inside, depth = False, 0
-    for kind, text in zip(definition.body.kinds, definition.body.texts):
+    for kind, text in zip(function.definition.body.kinds, function.definition.body.texts):
         inside = (inside or text == shared) and kind != "SEMI"
         depth = depth + {"LB": 1, "RB": -1}.get(kind, 0) if inside else 0
         if depth and kind == "NAME":

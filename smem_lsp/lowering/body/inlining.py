@@ -45,7 +45,7 @@ from smem_lsp.lowering.body import (
     statements,
     unknown_calls,
 )
-from smem_lsp.lowering.callees import library_names, outward, overloads
+from smem_lsp.lowering.callees import library_names, overloads
 from smem_lsp.lowering.callees.telling_functions import reaches
 from smem_lsp.lowering.state import conversions
 from smem_lsp.lowering.state.context import Context
@@ -67,8 +67,10 @@ from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Type
 from smem_lsp.source import checkpoint
+from smem_lsp.source.queries import question
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import SMALL, has_at_most, of_function
 from smem_lsp.terms.operators import Operator
 
 MAX_DEPTH = 8
@@ -133,7 +135,7 @@ def follow(
     if any(path_of(each.function)[-1:] == (each.function.name,) for each in found):
         return None  # a constructor: what it makes keeps what it gets
     important = any(matters(ctx, each.function, expr, scope) for each in found)
-    if not important and not (len(found) == 1 and len(found[0].function.body.tokens) <= outward.SMALL):
+    if not important and not (len(found) == 1 and has_at_most(found[0].function, SMALL)):
         return None
     if len(found) > 1 and ctx.inlining.choices >= _MOST_CHOICES:
         return None
@@ -255,18 +257,19 @@ def _of_class(ctx: Context, callee: Callee) -> dict[str, Argument]:
     )
     if not templates:
         return {}
-    if _has_static_array(ctx, function):
+    if _has_static_array(function, ctx.dialect.shared):
         ctx.limits.note(CauseKind.WHICH_INSTANCE, None, function.name, accesses=1)
     return {"this": None}
 
 
-def _has_static_array(ctx: Context, function: Function) -> bool:
+@question(of_function)
+def _has_static_array(function: Function, shared: str) -> bool:
     """Does it declare shared memory that is its own? All ``extern`` arrays begin with one byte, in every instance."""
     specifiers: list[str] = []
     for text in function.definition.body.texts:
         checkpoint()
         if text in ("{", "}", ";"):
-            if ctx.dialect.shared in specifiers and "extern" not in specifiers:
+            if shared in specifiers and "extern" not in specifiers:
                 return True
             specifiers = []
         else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from smem_lsp.elaborate.call_sites import MAX_TOKENS
 from smem_lsp.elaborate.conversion_ranks import takes_by_itself, wins_against_own
 from smem_lsp.elaborate.parameters import (
     function_parameters,
@@ -35,7 +34,7 @@ from smem_lsp.lowering.body import (
     unknown_calls,
 )
 from smem_lsp.lowering.body.class_parts import Method
-from smem_lsp.lowering.callees import outward, overloads
+from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Boundary, LocalScope, This, Variable
@@ -46,6 +45,7 @@ from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Record
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import MAX_TOKENS, SMALL, has_at_most
 
 Target = Variable | Ref
 
@@ -381,5 +381,5 @@ _OF_TWINS = frozenset(
 def worth(ctx: Context, function: Function, target: Target, expr: tree.Call, scope: LocalScope) -> bool:
     """Is a method followed? Where shared memory is in play, or where it is cheap."""
     if isinstance(target, Ref) or ctx.points_to.of_name(target):
-        return len(function.body.tokens) <= MAX_TOKENS
-    return len(function.body.tokens) <= outward.SMALL or inlining.matters(ctx, function, expr, scope)
+        return has_at_most(function, MAX_TOKENS)
+    return has_at_most(function, SMALL) or inlining.matters(ctx, function, expr, scope)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from smem_lsp.elaborate import special_members
-from smem_lsp.elaborate.call_sites import MAX_TOKENS, Callee
+from smem_lsp.elaborate.call_sites import Callee
 from smem_lsp.elaborate.parameters import function_parameters
 from smem_lsp.elaborate.special_members import Special, class_name
 from smem_lsp.elaborate.value_categories import Category, Given
@@ -30,7 +30,6 @@ from smem_lsp.lowering.body import (
 )
 from smem_lsp.lowering.body.class_parts import Method
 from smem_lsp.lowering.body.operator_candidates import MEMBERS_ONLY, Candidates
-from smem_lsp.lowering.callees import outward
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope, Variable
@@ -42,6 +41,7 @@ from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.conditions import parse_integer
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import MAX_TOKENS, SMALL, has_at_most
 from smem_lsp.terms.operators import Operator
 
 
@@ -236,9 +236,9 @@ def _not_followed(
 def _free(ctx: Context, callee: Callee, called: tree.Call, name: tree.Name, scope: LocalScope) -> Value | Ref:
     """The call of an operator that is no member."""
     function = callee.function
-    small = len(function.body.tokens) <= outward.SMALL
+    small = has_at_most(function, SMALL)
     matters = inlining.matters(ctx, function, called, scope)
-    fits = len(function.body.tokens) <= MAX_TOKENS
+    fits = has_at_most(function, MAX_TOKENS)
     if (small or (matters and fits)) and inlining.room(ctx, function, callee.around):
         result = inlining.inline(ctx, callee, name, called, scope)
         if result is not None:

@@ -12,7 +12,7 @@ from smem_lsp.ir.values import Value
 from smem_lsp.lowering.body import assignments, expressions, objects, stored_targets
 from smem_lsp.lowering.callees import capture, overloads
 from smem_lsp.lowering.callees.in_sight import is_in_sight
-from smem_lsp.lowering.callees.may_wait import NO_CLASSES, calm, touch_arguments
+from smem_lsp.lowering.callees.may_wait import NO_CLASSES, calm, touches_arguments
 from smem_lsp.lowering.callees.presumed import is_sequential, presumed_calm
 from smem_lsp.lowering.callees.telling_functions import touch_outer_memory
 from smem_lsp.lowering.library import bulk_copies, cuda_pipeline
@@ -49,7 +49,7 @@ def passed_over(ctx: Context, expr: tree.Call, definitions: Sequence[Function], 
     _note_reached(ctx, expr, definitions, scope)
     reached = calm(ctx, definitions, _classes(expr, definitions, scope))
     if reached is not None or (not definitions and is_sequential(ctx, expr, scope)):
-        if reached is None or not touch_arguments(reached):
+        if reached is None or not all(map(touches_arguments, reached)):
             ctx.out.touch(AccessKind.UPDATE)  # of global memory, perhaps
     else:
         ctx.may_synchronise(presumed_calm(ctx, expr, definitions, scope))

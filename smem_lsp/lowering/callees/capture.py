@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.elaborate.call_sites import MAX_TOKENS
 from smem_lsp.elaborate.parameters import function_parameters, takes
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import MAX_TOKENS, has_at_most
 
 _MAX_DEPTH = 4  # functions that hand the address on
 _MAX_FUNCTIONS = 64
@@ -35,7 +35,7 @@ def keeps(ctx: Context, functions: Sequence[Function], number: int, where: tree.
 
 def _keeps(ctx: Context, function: Function, number: int, where: tree.Name, depth: int) -> bool:
     parameters = function_parameters(function)
-    if parameters is None or number >= len(parameters) or len(function.body.tokens) > MAX_TOKENS:
+    if parameters is None or number >= len(parameters) or not has_at_most(function, MAX_TOKENS):
         return True
     parameter = parameters[number]
     if parameter.pack or parameter.reference or parameter.pointers.count("*") != 1:

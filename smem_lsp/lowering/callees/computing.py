@@ -6,14 +6,14 @@ What one returns is the same wherever its arguments are, whatever it is: no body
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from smem_lsp.lowering.callees.intrinsics import is_pure
 from smem_lsp.source import checkpoint
-from smem_lsp.source.queries import Query
+from smem_lsp.source.queries import question
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import of_function
 from smem_lsp.targets.dialects import Dialect
 
 _NUMBER = regex(r"u?int(?:8|16|32|64)_t|size_t|ssize_t|uint|ulong|ushort")
@@ -22,18 +22,10 @@ _MORE = frozenset("DOT LB SCOPE ASM TAG NEW DELETE LAUNCH_OPEN GOTO TYPENAME USI
 KEPT = frozenset("static extern volatile thread_local __shared__ __constant__ __managed__ asm this".split())
 
 
+@question(of_function)
 def called_to_compute(function: Function, dialect: Dialect) -> frozenset[str] | None:
     """The functions that one calls which takes numbers by value, and returns a number that follows from them alone as
     far as the called ones are CUDA's; None: it may do more."""
-    return _CALLED.of(function.definition.store, dialect, partial(_called, function, dialect))
-
-
-_CALLED = Query[Dialect, frozenset[str] | None](
-    "functions of CUDA that are called by one which computes only"
-)
-
-
-def _called(function: Function, dialect: Dialect) -> frozenset[str] | None:
     parameters = function.parameters
     if function.island.template or function.island.enclosing or not parameters:
         return None

@@ -12,9 +12,10 @@ from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import Record, vector_element
 from smem_lsp.source import checkpoint
-from smem_lsp.source.queries import Query
+from smem_lsp.source.queries import Query, question
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import of_function
 from smem_lsp.targets.dialects import Dialect
 
 # What stands before a parenthesis and calls nothing.
@@ -82,15 +83,9 @@ def _members(record: Record, name: str, found: Sequence[Function]) -> Sequence[F
     return [own[each] for each in spelled] if known else ()
 
 
-def touch_arguments(functions: Sequence[Function]) -> bool:
-    """Does each of some functions name nothing but its own parameters, and what it calls?"""
-    return all(_NAMED.of(each.definition.store, None, partial(_names_parameters, each)) for each in functions)
-
-
-_NAMED = Query[None, bool]("does a function name nothing but its parameters")
-
-
-def _names_parameters(function: Function) -> bool:
+@question(of_function)
+def touches_arguments(function: Function) -> bool:
+    """Does it name nothing but its own parameters, and what it calls?"""
     tokens = function.definition.body
     own = template_parameters(function) | {
         declarator.name for each in function.parameters or () for declarator in each.declarators
@@ -107,18 +102,10 @@ def _names_parameters(function: Function) -> bool:
 _Called = frozenset[tuple[str, str]]  # functions by name, and what stands in front of their ``::``
 
 
+@question(of_function)
 def called_by(function: Function, dialect: Dialect) -> _Called | None:
     """The functions of the file that a function may call by name; None where it does more than to compute."""
-    return _CALLED.of(
-        function.definition.store, dialect, partial(_found_called, function.definition, dialect)
-    )
-
-
-_CALLED = Query[Dialect, _Called | None]("functions that a definition calls")
-
-
-def _found_called(definition: Definition, dialect: Dialect) -> _Called | None:
-    texts = definition.body.texts
+    texts = function.definition.body.texts
     names = frozenset(_names(texts, dialect))
     plain = "volatile" not in (text for text, after in pairwise([*texts, ""]) if after != "(")
     plain = plain and library_names.ordering(dialect).isdisjoint(texts) and None not in names

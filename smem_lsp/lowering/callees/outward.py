@@ -1,24 +1,21 @@
-"""What lowering asks of the body of a function beside what its statements do: whether it is worth to be followed, and
-what is known of a call that is not.
-
-All of it is asked of words. So an edited statement that says none of these words leaves each answer as it is."""
+"""What lowering reads of the body of a function that is called, beside what its statements do and what it asks in
+questions (``source.queries``): words. An edited statement that says none of them leaves all of that as it is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from smem_lsp.elaborate.call_sites import MAX_TOKENS
-from smem_lsp.lowering.callees import computing, library_names, may_wait, presumed
+from smem_lsp.elaborate.parameters import has_pack
+from smem_lsp.lowering.callees import library_names
 from smem_lsp.lowering.callees.computing import KEPT
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.targets.dialects import Dialect
 
-SMALL = 60  # tokens of a body that is followed for its value alone
 _TOLD_BY_BODY = frozenset(("auto", "decltype", "constexpr", "consteval", "*", "&", "&&"))
 
 
-def answers_alike(
+def words_alike(
     unit: TranslationUnit,
     helpers: Mapping[str, Sequence[Function]],
     dialect: Dialect,
@@ -26,24 +23,22 @@ def answers_alike(
     new: Function,
     said: frozenset[str],
 ) -> bool:
-    """Does all that is asked of the body of a function have the same answer in two versions that differ in statements
-    with the words ``said``?"""
-    if not _is_plain(old) or not _is_plain(new) or not _is_one(helpers, old, new):
+    """Is all that the words of a function tell the same in two versions that differ in statements with the words
+    ``said``?"""
+    if not _is_plain(new) or not _is_one(helpers, old, new):
         return False
     telling = _telling(unit, dialect)
     if old.definition.body_words & telling != new.definition.body_words & telling:
         return False
     if not said.isdisjoint(_own(new)):
         return False
-    if any(presumed.names_wait(word) or dialect.exchanges.fullmatch(word) for word in said):
-        return False
-    return _facts(old, dialect) == _facts(new, dialect)
+    return not any(dialect.exchanges.fullmatch(word) for word in said)
 
 
 def _is_plain(function: Function) -> bool:
-    """Does its head alone say what it returns?"""
+    """Does its head alone say what it returns, and is it called as it stands there?"""
     head = function.head.texts[: function.island.parameters[0] - function.island.head]
-    return _TOLD_BY_BODY.isdisjoint(head)
+    return _TOLD_BY_BODY.isdisjoint(head) and not has_pack(function)
 
 
 def _is_one(helpers: Mapping[str, Sequence[Function]], old: Function, new: Function) -> bool:
@@ -75,15 +70,3 @@ def _own(function: Function) -> frozenset[str]:
             if declarator.pointers or declarator.dims or each.names:
                 found.add(declarator.name)
     return frozenset(found)
-
-
-def _facts(function: Function, dialect: Dialect) -> tuple[object, ...]:
-    size = len(function.body.tokens)
-    return (
-        size <= SMALL,
-        size <= MAX_TOKENS,
-        may_wait.called_by(function, dialect),
-        may_wait.touch_arguments([function]),
-        computing.called_to_compute(function, dialect),
-        function.parameters is None,
-    )

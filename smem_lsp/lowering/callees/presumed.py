@@ -15,12 +15,13 @@ from smem_lsp.lowering.callees import library_names
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import BufferName, Closure, Group, LocalScope, Variable, View
 from smem_lsp.source import checkpoint
-from smem_lsp.source.queries import Query, remembered
+from smem_lsp.source.queries import Query, question, remembered
 from smem_lsp.source.regex import regex
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.kinds import kind_of
 from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import of_function
 from smem_lsp.targets.dialects import Dialect
 
 # Namespaces of functions that one thread runs by itself.
@@ -91,7 +92,7 @@ _MAY_WAIT = Query[tuple[tuple[Definition, ...], Dialect], bool](
 
 
 def _may_wait(ctx: Context, definitions: Sequence[Function]) -> bool:
-    return any(_waits(ctx, each) for each in _reached(ctx, definitions))
+    return any(_waits(each, ctx.dialect) for each in _reached(ctx, definitions))
 
 
 def _name(callee: tree.Expr) -> str:
@@ -128,7 +129,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _WORD.findall(text))
 
 
-def names_wait(text: str) -> bool:
+def _names_wait(text: str) -> bool:
     """Does a word say, where it is the name of a function, that threads wait for each other in it?"""
     return _is_wait(text) or _is_together(text)
 
@@ -148,13 +149,14 @@ def _is_number(words: Sequence[str]) -> bool:
     return words[-1] in _NUMBERS and (_WAITS | _TOGETHER).intersection(words) <= _GROUPS
 
 
-def _waits(ctx: Context, function: Function) -> bool:
+@question(of_function)
+def _waits(function: Function, dialect: Dialect) -> bool:
     """May threads wait in the text of a function?"""
     texts = function.definition.body.texts
     return (
         "volatile" in texts
-        or not library_names.telling(ctx.dialect).isdisjoint(texts)
-        or any(map(names_wait, _called(texts)))
+        or not library_names.telling(dialect).isdisjoint(texts)
+        or any(map(_names_wait, _called(texts)))
     )
 
 

@@ -17,7 +17,10 @@ from smem_lsp.lowering.state.context import Arrival, Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.types import Scalar
+from smem_lsp.source.queries import question
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
+from smem_lsp.syntax.questions import of_function
 
 _BYTES = 8
 _MAKE = ("init", "inval")  # what writes the word; all else updates it at once
@@ -129,7 +132,12 @@ def _meet(ctx: Context, base: Ref, expr: tree.Call, *, arrives: bool) -> bool:
 
 def _copies(ctx: Context) -> bool:
     """May copies be bound to objects?"""
-    return bool(ctx.copies.into) or any("copy_async" in w for w in ctx.at.kernel.definition.body_words)
+    return bool(ctx.copies.into) or _names_copies(ctx.at.kernel)
+
+
+@question(of_function)
+def _names_copies(kernel: Function) -> bool:
+    return any("copy_async" in word for word in kernel.definition.body_words)
 
 
 def _token_of(expr: tree.Expr) -> tree.Expr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from smem_lsp.ir.causes import Cause
 from smem_lsp.ir.nodes import Node
@@ -20,8 +20,8 @@ from smem_lsp.syntax.parse import Function
 
 T = TypeVar("T")
 
-_PARTS = ("out", "variables", "points_to", "buffers", "copies", "limits", "outside", "inlining")
-_OWN = ("local_names", "redeclared", "agreed", "named_barriers", "atomic_references")
+# of a context: what it was made with, where it is, and what is noted for who lowers a statement again
+_APART = frozenset(("around", "lower", "dialect", "helpers", "at", "asked", "watched"))
 # what new variables and nodes change: numbers that were never given out, and what is known of them
 _NUMBERED = {
     "out": frozenset(("items", "point", "_keys", "_changed", "_assigned", "at")),
@@ -30,6 +30,14 @@ _NUMBERED = {
     "limits": frozenset(("found",)),
     "outside": frozenset(("out",)),
 }
+
+
+def _differ(old: object, new: object, free: frozenset[str]) -> bool:
+    """Are two states of a part different in more than what is ``free``?"""
+    if not hasattr(old, "__dict__"):
+        return old != new
+    before, after = vars(old), vars(new)
+    return any(before[name] != after[name] for name in before if name not in free)
 
 
 def _copied(value: Any) -> Any:
@@ -44,6 +52,9 @@ def _copied(value: Any) -> Any:
 
 
 def _part(old: T) -> T:
+    """A part of a context: an object that it writes to, or a container of its own."""
+    if not hasattr(old, "__dict__"):
+        return cast("T", _copied(old))
     new = copy(old)
     for name, value in vars(old).items():
         setattr(new, name, _copied(value))
@@ -67,7 +78,6 @@ class Snapshot:
     parts: dict[str, Any]
     scope: LocalScope
     around: tuple[Scope | None, ...]
-    counters: frozenset[int]
     visit: Visit
 
     @staticmethod
@@ -78,13 +88,12 @@ class Snapshot:
         for each in scope.outwards():
             if each.constants is not None:
                 each.constants = each.constants.child()
-        parts = {name: _part(getattr(ctx, name)) for name in _PARTS}
+        parts = {name: _part(each) for name, each in vars(ctx).items() if name not in _APART}
         parts["out"].items, parts["out"]._assigned = [], {}
         for name in ("out", "variables"):
             parts[name].at = None
         parts["outside"].out = parts["points_to"].variables = None
-        parts |= {name: _copied(getattr(ctx, name)) for name in _OWN}
-        return Snapshot(parts, kept, tuple(around), ctx.counters, ctx.at.visit)
+        return Snapshot(parts, kept, tuple(around), ctx.at.visit)
 
     def resumed(
         self, around: Surroundings, stack: tuple[Function, ...], look_up: Callable[[Context, Scope], Around]
@@ -93,12 +102,10 @@ class Snapshot:
         the functions of the visit, as they are now; ``look_up``: what names mean that no block declares."""
         ctx = Context(around, {}, {}, self.parts["copies"].landings)
         at = BodyPosition.at(around.unit, replace(self.visit, stack=stack))
-        for name in _PARTS:
-            setattr(ctx, name, _part(self.parts[name]))
-        for name in _OWN:
-            setattr(ctx, name, _copied(self.parts[name]))
+        for name, each in self.parts.items():
+            setattr(ctx, name, _part(each))
         ctx.at = ctx.out.at = ctx.variables.at = at
-        ctx.points_to.variables, ctx.outside.out, ctx.counters = ctx.variables, ctx.out, self.counters
+        ctx.points_to.variables, ctx.outside.out = ctx.variables, ctx.out
         scope = _scope(self.scope)
         for each, constants in zip(scope.outwards(), self.around):
             each.around = None if constants is None else look_up(ctx, constants)
@@ -107,12 +114,8 @@ class Snapshot:
     def added(self, ctx: Context, nodes: list[Node], scope: LocalScope) -> AddedByStatements | None:
         """What statements behind it have added to lowering, now in ``ctx``, where that is nothing but ``nodes``, new
         variables, and causes why something is not understood. ``scope``: the one that they declare names in."""
-        for name in _PARTS:
-            old, new = vars(self.parts[name]), vars(getattr(ctx, name))
-            free = _NUMBERED.get(name, ())
-            if any(old[each] != new[each] for each in old if each not in free):
-                return None
-        if any(self.parts[each] != getattr(ctx, each) for each in _OWN if each != "local_names"):
+        kept = ((name, old) for name, old in self.parts.items() if name != "local_names")
+        if any(_differ(old, getattr(ctx, name), _NUMBERED.get(name, frozenset())) for name, old in kept):
             return None
         if self.visit.calls != ctx.at.visit.calls or scope.ending:
             return None
