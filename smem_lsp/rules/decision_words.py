@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from smem_lsp.analysis.decision.reasons import Assumption, Reason, ReasonKind
 from smem_lsp.analysis.decision.size_sets import Relation, SizeCondition, SizeSet
 from smem_lsp.ir.causes import Cause
-from smem_lsp.rules.cause_words import cause
+from smem_lsp.rules.cause_words import bare as bare_cause
 from smem_lsp.rules.words import Words, said
 from smem_lsp.source import listed
 
@@ -66,13 +66,14 @@ def _multiple(factor: int, yes: bool) -> str:
 
 
 def why(reason: Reason | None) -> Words:
-    """``data decide``, ``f() may order the accesses``; nothing where it is decided."""
+    """``data decide``, ``f() may order the accesses``; nothing where it is decided. Without the line of what reading
+    left open, where the reason stands."""
     if reason is None:
         return Words()
     text, *rest = _WHY[reason.kind].split("{}")
     found = said(text)
     for each, after in zip(reason.args, rest, strict=True):
-        found = said(found, cause(each) if isinstance(each, Cause) else str(each), after)
+        found = said(found, bare_cause(each) if isinstance(each, Cause) else str(each), after)
     return found
 
 

@@ -106,4 +106,4 @@ def test_what_another_kernel_reads_is_not_held_against_one() -> None:
     assert alone.kernel.complete
     assert [each.kernel.complete for each in beside] == [True, False]
     assert "race-free" in beside[0].verdict.words
-    assert "the statement at line 3 was not understood" in beside[1].verdict.words
+    assert "line 3: the statement was not understood" in beside[1].verdict.words

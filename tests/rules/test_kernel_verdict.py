@@ -111,7 +111,7 @@ def test_what_data_decide_is_undecided_at_the_line_of_the_access() -> None:
 def test_a_macro_that_is_not_in_sight_is_named_once() -> None:
     text = ORDERED.replace("in[threadIdx.x]", "SCALED(in[threadIdx.x])")
     found = verdict_of(text, launched("256"))
-    assert found.words == "undecided: line 1: macro SCALED (line 3) is not in sight"
+    assert found.words == "undecided: line 3: macro SCALED is not in sight"
 
 
 def test_what_leaves_every_pair_open_comes_before_what_leaves_most_open() -> None:

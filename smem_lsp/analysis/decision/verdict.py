@@ -528,7 +528,7 @@ def _incomplete(of: KernelModel, barriers: BarrierJudge) -> Iterator[Undecided]:
     kernel = of.kernel
     causes = *kernel.open(Opens.FLOW)[:1], *kernel.open(Opens.TEXT)[:1], *kernel.open(Opens.ANYTHING)
     for cause in (*causes, *kernel.open(Opens.ACCESSES)):
-        yield Undecided(kernel.row, Reason(ReasonKind.NOT_READ, (cause,)))
+        yield Undecided(cause.line or kernel.row, Reason(ReasonKind.NOT_READ, (cause,)))
     for buffer in kernel.buffers:
         if not buffer.placed and not kernel.open(Opens.ACCESSES):
             yield Undecided(kernel.row, Reason(ReasonKind.UNSEEN, (buffer.name,)))
