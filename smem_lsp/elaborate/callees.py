@@ -9,7 +9,7 @@ from smem_lsp.elaborate.addressed_functions import addressed, of_template_parame
 from smem_lsp.elaborate.best_function import left_by_type
 from smem_lsp.elaborate.call_lookup import Found, looked_up
 from smem_lsp.elaborate.call_sites import MOST_CANDIDATES, Arguments, Callee, Site
-from smem_lsp.elaborate.explicit_specializations import is_specialised_for, specialised
+from smem_lsp.elaborate.explicit_specializations import is_specialised_for, of_winner, specialised
 from smem_lsp.elaborate.header_functions import constant_functions
 from smem_lsp.elaborate.out_of_line import specializations
 from smem_lsp.elaborate.parameters import (
@@ -177,9 +177,10 @@ def _fitting(
     """Those that fit the template arguments and the types of the arguments of a call, as in ``left_by_type``."""
     given = _explicit(callee, scope)
     left = specialised(site, given, found, arguments, scope)
-    return left_by_type(
+    left = left_by_type(
         site, left, arguments, of_one_set=of_one_set, explicit=given, perhaps=perhaps, around=around
     )
+    return of_winner(site, left, found, given, arguments, scope)
 
 
 def _are_all_defined(callee: tree.Name, scope: Scope) -> bool:

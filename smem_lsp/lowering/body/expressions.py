@@ -232,7 +232,9 @@ def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
         declared = outer.own(name)
         variables = [found for found, _ in declared if isinstance(found, VariableDecl)]
         if any(each.parameters is not None for each in variables):
-            return ctx.out.fresh(uniform=True)  # of a template: which specialization it is is not known
+            return (
+                ctx.out.fresh()
+            )  # of a template: which specialization it is is not known, and nobody chooses
         if variables and len(variables) == len(declared) and all(map(_never_changes, variables)):
             pointer = any("*" in found.source.texts[slice(*found.range)] for found in variables)
             return Sym(f"::{name}*" if pointer else f"::{name}")
