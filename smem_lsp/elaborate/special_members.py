@@ -14,8 +14,18 @@ from functools import partial
 from smem_lsp.elaborate.value_categories import Binding
 from smem_lsp.semantics import collect, type_of
 from smem_lsp.semantics.declarations import ClassDecl, FunctionDecl, UsingDecl, declaration_tree
+from smem_lsp.semantics.entities import is_open
 from smem_lsp.semantics.scope import bases_of
-from smem_lsp.semantics.types import Array, Qualified, Record, Sequence, Type
+from smem_lsp.semantics.types import (
+    Array,
+    Qualified,
+    Record,
+    Reference,
+    Sequence,
+    Type,
+    is_constant,
+    plain_type,
+)
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
@@ -71,7 +81,7 @@ def rivals(record: Record, special: Special) -> tuple[FunctionDecl, ...]:
 
 def _takes_as_it_is(decl: FunctionDecl) -> bool:
     """``T&``, ``T&&``, which may be of an object that is not ``const`` ([temp.deduct.call])"""
-    words = _first_parameter(decl)
+    words = _marks(decl)
     return not {"&", "&&"}.isdisjoint(words) and "const" not in words
 
 
@@ -163,16 +173,29 @@ def moves(record: Record, special: Special) -> bool:
 
 
 def _takes_rvalue(decl: FunctionDecl) -> bool:
-    return "&&" in _first_parameter(decl)
+    return "&&" in _marks(decl)
 
 
-def _first_parameter(decl: FunctionDecl) -> list[str]:
-    """The words and marks of what it takes first."""
+def _first_parameter(decl: FunctionDecl) -> tree.Declaration | None:
+    """What it takes first; None: nothing, or it is not understood."""
     parsed = decl.source.parse("parameters", *decl.list)
     first = parsed[0] if isinstance(parsed, list) and parsed else None
-    if not isinstance(first, tree.Declaration):
-        return []
-    return [*first.words, *(first.declarators[0].pointers if first.declarators else ())]
+    return first if isinstance(first, tree.Declaration) and first.declarators else None
+
+
+def _marks(decl: FunctionDecl) -> list[str]:
+    """The words and marks of what it takes first."""
+    first = _first_parameter(decl)
+    return [] if first is None else [*first.words, *first.declarators[0].pointers]
+
+
+def _copied_as(record: Record, decl: FunctionDecl) -> Binding:
+    """How a copy or move constructor, or such an assignment, takes the object, by whatever name its type has."""
+    first, marks = _first_parameter(decl), _marks(decl)
+    kind = None if first is None else type_of.variable_type(first, first.declarators[0], record.scope)
+    constant = is_constant(kind)
+    reference = "&&" if "&&" in marks else "&" if "&" in marks or isinstance(kind, Reference) else ""
+    return Binding(reference, "const" in marks if constant is None else constant)
 
 
 def takes_constant(record: Record, special: Special) -> bool:
@@ -189,10 +212,10 @@ _TAKES_CONSTANT = Query[tuple[Record, Special], bool](
 
 def _takes_constant(record: Record, special: Special) -> bool:
     declared = constructors(record) if special is Special.COPY else assignments(record)
-    own = [_first_parameter(decl) for decl in declared if is_copy(record, decl)]
-    own = [words for words in own if "&&" not in words]
+    own = [_copied_as(record, decl) for decl in declared if is_copy(record, decl)]
+    own = [each for each in own if each.reference != "&&"]
     if own:
-        return any("const" in words or "&" not in words for words in own)
+        return any(each.constant or not each.reference for each in own)
     return all(takes_constant(each, special) for each in parts(record))
 
 
@@ -204,9 +227,7 @@ def own_bindings(record: Record, special: Special) -> list[Binding]:
     found = [Binding("&", takes_constant(record, special))] if not own else []
     if not own and moves(record, special):
         found.append(Binding("&&"))
-    for words in (_first_parameter(decl) for decl in own if is_defaulted(decl)):
-        found.append(Binding("&&" if "&&" in words else "&" if "&" in words else "", "const" in words))
-    return found
+    return found + [_copied_as(record, decl) for decl in own if is_defaulted(decl)]
 
 
 def takes_list(record: Record) -> bool:
@@ -259,7 +280,8 @@ def is_explicit(decl: FunctionDecl) -> bool:
 
 
 def is_copy(record: Record, decl: FunctionDecl) -> bool:
-    """Is it called with one object of its own class ([class.copy.ctor], [class.copy.assign])? No template is."""
+    """Is it called with one object of its own class ([class.copy.ctor], [class.copy.assign])? No template is. Of a type
+    that is not known the name tells."""
     if decl.parameters is not None:
         return False
     parsed = decl.source.parse("parameters", *decl.list)
@@ -268,6 +290,11 @@ def is_copy(record: Record, decl: FunctionDecl) -> bool:
     first, *rest = parsed
     if any(each.declarators and each.declarators[0].initializer is None for each in rest):
         return False
-    pointers = first.declarators[0].pointers if first.declarators else []
+    if not first.declarators:
+        return False
+    kind = plain_type(type_of.variable_type(first, first.declarators[0], record.scope))
+    if kind is not None and not (isinstance(kind, Record) and kind.decl is record.decl and is_open(kind)):
+        return kind == record
     name = class_name(record)
-    return "*" not in pointers and any(each.text.rpartition("::")[2] == name for each in first.names)
+    named = any(each.text.rpartition("::")[2] == name for each in first.names)
+    return named and "*" not in first.declarators[0].pointers

@@ -20,12 +20,13 @@ from smem_lsp.semantics.types import (
     Array,
     Enum,
     Pointer,
-    Qualified,
     Record,
     Reference,
     Scalar,
     Type,
+    is_constant,
     is_number,
+    is_volatile,
     plain_type,
     vector_element,
 )
@@ -91,7 +92,7 @@ def _takes(given: Given, parameter: ParameterType) -> bool | None:
             return converted
     if not reference:
         return True
-    bound = Binding(parameter.references[0], isinstance(inner, Qualified))
+    bound = Binding(parameter.references[0], is_constant(inner) is True, volatile=is_volatile(inner))
     if not may_bind(given, bound, same=same):
         return False
     told = not same or (given.category is not None and given.constant is not None)

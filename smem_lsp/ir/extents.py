@@ -5,6 +5,7 @@ from __future__ import annotations
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Value
 from smem_lsp.source.integers import OPERATORS
 from smem_lsp.terms.extents import FREE, THREAD, Extent, of_operation, of_symbol
+from smem_lsp.terms.operators import Operator
 
 _MOST_PARTS = 1_000
 
@@ -24,6 +25,8 @@ def _of_value(value: Value, left: list[int]) -> Extent:
             return THREAD
         case Op(operator=operator, args=args) if operator.spelling in OPERATORS and left[0] > 0:
             return of_operation(operator.spelling, tuple([_of_value(each, left) for each in args]))
+        case Op(operator=Operator.CALL, name=name, args=(of,)) if left[0] > 0:
+            return of_operation(f"{name}()", (_of_value(of, left),))
         case Sym(name=name):
             return of_symbol(name)
     return FREE

@@ -430,7 +430,9 @@ def question(
         query = _Question[V](find.__qualname__, most=most)
 
         @wraps(find)
-        def ask(version: S, *key: P.args, **_: P.kwargs) -> V:
+        def ask(version: S, *key: P.args, **named: P.kwargs) -> V:
+            if named:
+                raise TypeError(f"{find.__qualname__}: what is asked is given in order")
             return query.of(store(version), key, partial(find, version, *key))
 
         query.ask = ask

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from smem_lsp.source.integers import MOST_SHIFTED, TRUTHS, UNARY
+from smem_lsp.terms.bit_functions import MOST
 from smem_lsp.terms.intervals import ANY, of_one, of_two
 from smem_lsp.terms.operators import OperandType
 
@@ -49,6 +50,8 @@ def of_operation(operator: str, args: tuple[Extent, ...]) -> Extent:
         return TRUTH
     if operator == "?:":
         return _either(args[1], args[2])
+    if operator in MOST:
+        return Extent(0, MOST[operator])
     if len(args) == 1:
         return Extent(*of_one(operator, args[0][:2]), args[0].certain) if operator in UNARY else FREE
     found = _of_two(operator, *args) if len(args) == 2 else FREE

@@ -233,3 +233,58 @@ struct B { B() {} template <class T> B(const T&) { OTHER } };
 )
 def test_a_function_that_nobody_wrote_may_win(declared: str, statements: str) -> None:
     assert _both(declared, statements) == ["race-free", "race-free"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "statements"),
+    cases(
+        """
+struct S; using CS = const S&;
+struct S { S() {} S(CS) { CALLED } void g() { OTHER } };
+> S q; S p = q;
+
+struct S { using Self = S; S() {} S(const Self&) { CALLED } void g() { OTHER } };
+> S q; S p(q);
+
+struct S { using Self = S; S() {} S(const Self&) { CALLED } void g() { OTHER } };
+void f(S) {}
+> S q; f(q);
+
+struct S { using Self = S; Self& operator=(const Self&) { CALLED return *this; } void g() { OTHER } };
+> S q, r; r = q;
+
+struct S { using Ref = const S&; S& operator=(Ref) { CALLED return *this; } void g() { OTHER } };
+struct W { S m; };
+> W q, r; r = q;
+
+struct S { using Ref = const S&; S() {} S(Ref) { CALLED } void g() { OTHER } };
+struct W { S m; };
+> W q; W r = q;
+
+template <class T> struct S { typedef S<T> Self; S() {} S(const Self&) { CALLED } void g() { OTHER } };
+> S<int> q; S<int> r = q;
+
+struct S { using Self = S; S() {} S(Self&&) { CALLED } S(const Self&) { OTHER } };
+> S q; S r = static_cast<S&&>(q);
+
+struct B { }; struct S : B { using Other = B; S() {} S(const Other&) { OTHER } void g() { CALLED } };
+> S q; S r = q; r.g();
+
+struct S { int x; }; decltype(auto) get(S& q) { return (q).x; }
+void f(int&) { OTHER } void f(int&&) { CALLED }
+> S q{}; f(get(q));
+
+struct S { int x; }; decltype(auto) get(S& q) { return (q.x); }
+void f(int&) { CALLED } void f(int&&) { OTHER }
+> S q{}; f(get(q));
+"""
+    ),
+)
+def test_a_type_is_the_same_by_any_name_and_in_parentheses(declared: str, statements: str) -> None:
+    assert _both(declared, statements) == ["race-free", "racy"]
+
+
+def test_decltype_of_a_member_of_what_is_in_parentheses_is_no_reference() -> None:
+    declared = "struct S { int x; };"
+    statements = "S q{1}; decltype((q).x) r = q.x; r = 2; if (q.x == 1) { CALLED } else { OTHER }"
+    assert _verdict(declared, statements, _HALF, _OWN) != "race-free"

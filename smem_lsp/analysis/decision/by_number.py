@@ -165,7 +165,8 @@ class ByNumber(HiddenValues):
         return self.digits.of_bits(name, left, right, bits)
 
     def of_function(self, name: str, argument: Term, one: Expression) -> Expression | None:
-        """``__popc(n)`` and its kin, bit by bit of a number that is not negative."""
+        """``__popc(n)``, ``__brev(n)``, ``__clz(n)`` and ``__ffs(n)``, bit by bit of a number that is not negative; None:
+        another one, or too many bits."""
         low, high = self.bounds.interval(argument)
         if low < 0 or high.bit_length() > _WIDTH:
             return None
@@ -176,6 +177,8 @@ class ByNumber(HiddenValues):
                 bit if name == "__popc()" else bit * (1 << (_LAST_BIT - at)) for at, bit in enumerate(bits)
             )
             return sum(weighed, number(0))
+        if name not in ("__clz()", "__ffs()"):
+            return None
         found = number(BIT_FUNCTIONS[name](0))
         places = enumerate(bits) if name == "__clz()" else reversed([*enumerate(bits)])
         for at, bit in places:  # of those that are set, the last one counts

@@ -72,11 +72,8 @@ def declares_reference(
     kind = declared_types.bound_type(declarator, scope)
     close = ahead.partner[first + 1]
     operand = ctx.at.body.chunk("expression", (first + 2, close))
-    if (
-        isinstance(operand, tree.Member)
-        and texts[first + 2] != "("
-        and texts[close + 1 : close + 2] != ["::"]
-    ):
+    within = texts[first + 2] == "(" and ahead.partner[first + 2] == close - 1
+    if isinstance(operand, tree.Member) and not within and texts[close + 1 : close + 2] != ["::"]:
         with ctx.at.chunk(first + 2):
             record = expression_types.class_of_member(ctx, operand, scope)
         return record is None or expression_types.is_reference_member(record, operand.name)
@@ -86,7 +83,8 @@ def declares_reference(
 def by_declaration(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Category | None:
     """What ``decltype(auto)`` makes of what is returned ([dcl.type.decltype]): a name or a member that stands there
     alone has the type that it is declared with, any other expression that of its category; None: not known."""
-    alone = ctx.at.body.tokens.texts[ctx.at.base + expr.lo - 1] != "("
+    texts, base = ctx.at.body.tokens.texts, ctx.at.base
+    alone = texts[base + expr.lo - 1] != "(" or texts[base + expr.hi] != ")"
     if alone and isinstance(expr, tree.Member):
         record = expression_types.class_of_member(ctx, expr, scope)
         if record is None:
