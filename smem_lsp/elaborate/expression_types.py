@@ -59,7 +59,8 @@ def _combined(expr: tree.Binary | tree.Ternary | tree.Unary, scope: Scope, depth
         return common_type(_of(expr.yes, scope, depth + 1), _of(expr.no, scope, depth + 1))
     if isinstance(expr, tree.Unary):
         kind = _of(expr.operand, scope, depth + 1)
-        return evaluate_value(expr, scope).type if isinstance(kind, Enum) else _unary(expr.operator, kind)
+        asked = isinstance(kind, Enum) or expr.operator == "&"  # with the qualifiers of what it leads to
+        return evaluate_value(expr, scope).type if asked else _unary(expr.operator, kind)
     right = _of(expr.right, scope, depth + 1)
     left = _of(expr.left, scope, depth + 1)
     if is_overloadable(left) or is_overloadable(right):

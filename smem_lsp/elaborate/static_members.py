@@ -8,7 +8,8 @@ from smem_lsp.elaborate.best_function import left_by_type
 from smem_lsp.elaborate.call_sites import Arguments, Callee, Site
 from smem_lsp.elaborate.out_of_line import arguments_of_class, defined_outside
 from smem_lsp.elaborate.parameters import takes
-from smem_lsp.semantics.declarations import Declared, FunctionDecl
+from smem_lsp.semantics import collect
+from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Record
 from smem_lsp.source import checkpoint
@@ -27,21 +28,29 @@ def of_class(record: Record, found: Sequence[Function]) -> list[Function]:
 
 
 def _of_specialisation(record: Record, found: list[Function]) -> list[Function]:
-    """Without the members of other specialisations of the class; those that are spelled alike are one."""
+    """Without the members of other specialisations of the class. They stand in the order of the declarations, whose
+    bodies may be of an older text."""
     if len(found) < 2:
         return found
-    own: dict[tuple[str, ...], Function] = {}
-    spelled = {
-        tuple(decl.source.texts[decl.start : decl.body[1] + 1])
-        for decl, where in record.scope.own(found[0].name)
-        if isinstance(decl, FunctionDecl) and decl.body is not None and where is record.scope
-    }
-    for function in found:
-        checkpoint()
-        words = tuple(function.definition.tokens.texts)
-        if words in spelled:
-            own.setdefault(words, function)
-    return list(own.values()) if len(own) == len(spelled) else found
+    declared = list(_members_of_all(record, found[0].name))
+    if len(declared) != len(found) or len({decl.source for _, decl in declared}) > 1:
+        return found
+    ordered = sorted(found, key=lambda function: (function.number, function.first_token))
+    return [function for (of, _), function in zip(declared, ordered) if of is record.decl] or found
+
+
+def _members_of_all(record: Record, name: str) -> Iterator[tuple[ClassDecl, FunctionDecl]]:
+    """The functions of this name that a class, its template and the specialisations define inside, in order."""
+    last = record.decl.name.rpartition("::")[2]
+    for around in record.scope.outwards():
+        declared = around.declarations.names.get(last, ())
+        if record.decl in declared:
+            for each in declared:
+                members = collect.inside(each).names.get(name, ()) if isinstance(each, ClassDecl) else ()
+                for decl in members:
+                    if isinstance(each, ClassDecl) and isinstance(decl, FunctionDecl) and decl.body:
+                        yield each, decl
+            return
 
 
 def declares(record: Record, function: Function) -> bool:

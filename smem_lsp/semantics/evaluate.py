@@ -28,7 +28,7 @@ from smem_lsp.semantics.entities import (
     TypedConstant,
     Undeclared,
 )
-from smem_lsp.semantics.scope import Scope, member_entity
+from smem_lsp.semantics.scope import Scope, member_entity, names_member
 from smem_lsp.semantics.types import (
     BOOL,
     INT,
@@ -149,6 +149,8 @@ def _evaluate(expr: tree.Expr, scope: Scope) -> TypedConstant:
             if found is not None:
                 return found
             base = unqualified(of.type)
+            if of.members is not None and isinstance(base, Record):
+                return constexpr.call_method(of, "operator[]", None, [evaluate_value(expr.index, scope)])
             if isinstance(base, Array):
                 return TypedConstant(base.element)
             if isinstance(base, ArrayClass):
@@ -352,7 +354,7 @@ def _unevaluated(expr: tree.Expr, scope: Scope) -> TypedConstant:
 def _name(expr: tree.Name, scope: Scope) -> TypedConstant:
     meaning = scope.resolve(expr)
     if isinstance(meaning, TypedConstant):
-        return meaning
+        return _own_member(expr, scope) or meaning
     if not isinstance(meaning, Undeclared):
         return UNKNOWN
     coordinates = _COORDINATES.get(expr.text)
@@ -360,6 +362,19 @@ def _name(expr: tree.Name, scope: Scope) -> TypedConstant:
         return coordinates
     size = scope.state.warp_size
     return TypedConstant(INT, size) if size is not None and expr.text == "warpSize" else UNKNOWN
+
+
+def _own_member(expr: tree.Name, scope: Scope) -> TypedConstant | None:
+    """A data member that a method names, as part of the object that it is called of ([expr.prim.this]); None: it is
+    something else, or the object is constant itself."""
+    this = scope.bound_to("this")
+    of = None if this is None else this[0]
+    if not isinstance(of, TypedConstant) or of.members is not None or not isinstance(of.type, Pointer):
+        return None
+    record = plain_type(of.type.target)
+    if not isinstance(record, Record) or not names_member(scope, expr.text, record):
+        return None
+    return TypedConstant(record_layout.designated_member(of.type.target, expr.text))
 
 
 def _size_of(expr: tree.SizeOf, scope: Scope) -> TypedConstant:
@@ -465,7 +480,7 @@ def _this(functions: Functions, scope: Scope) -> TypedConstant | None:
     record = functions.overloads[0][1].record
     bound = None if record is None else scope.bound_to("this")
     of = None if bound is None else bound[0]
-    if not isinstance(of, TypedConstant) or not isinstance(of.type, Pointer):
+    if not isinstance(of, TypedConstant) or not isinstance(of.type, Pointer) or of.members is None:
         return None
     return of if plain_type(of.type.target) == record else None
 

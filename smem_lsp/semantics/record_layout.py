@@ -108,7 +108,7 @@ def member_type(record: Record, name: str) -> Type | None:
         kind = None if named is None else named.type
     else:
         bits = next((each.type for each in found.bit_fields if each.name == name), None)
-        kind = next((kind for each, _, kind in found.members if each == name), bits)
+        kind = next((kind for each, _, kind in reversed(found.members) if each == name), bits)  # no base's
     own = unqualified(kind)
     return qualified_as(replace(own, bits=0), kind) if isinstance(own, Scalar) and own.bits else kind
 

@@ -700,6 +700,22 @@ def member_entity(record: Record, name: str) -> Entity:
     return record.scope.of(own, None, name, True)
 
 
+def names_member(scope: Scope, name: str, record: Record) -> bool:
+    """Does a name in the body of a method mean a data member of its class that is not static, nothing nearer?"""
+    for around in scope.outwards():
+        if around.record is not None:
+            own = around.own(name) or around.inherited(name, qualified=False)
+            if own is None:
+                return False
+            if own:
+                return around.record == record and all(
+                    isinstance(decl, VariableDecl) and not _is_static(decl) for decl, _ in own
+                )
+        elif around.namespace or name in around.bound or name in around.declarations.names:
+            return False
+    return False
+
+
 def is_mutable(record: Record, name: str) -> bool:
     """Is it a data member that is declared ``mutable``?"""
     own = record.scope.own(name) or record.scope.inherited(name, qualified=True) or ()

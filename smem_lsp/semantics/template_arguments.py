@@ -8,7 +8,7 @@ from smem_lsp.semantics import arithmetic, entities, type_of
 from smem_lsp.semantics.declarations import ClassDecl, Source, TemplateParameter, split
 from smem_lsp.semantics.entities import Argument, Functions, TypedConstant
 from smem_lsp.semantics.scope import Scope, instance
-from smem_lsp.semantics.types import Pointer, Qualified, Record, Reference, Type, plain_type, qualified
+from smem_lsp.semantics.types import Array, Pointer, Qualified, Record, Reference, Type, plain_type, qualified
 from smem_lsp.syntax import tree
 
 
@@ -175,6 +175,8 @@ def _unify(
                 return False
             return _unify(source, lo, hi - 1, argument.target, names, bound, home)
         for text, first, end in ((texts[-1], lo, hi - 1), (texts[0], lo + 1, hi)):
+            if text in ("const", "volatile") and isinstance(argument, Array):
+                return None  # whose elements are
             if text in ("const", "volatile"):
                 left = _without(text, argument)
                 return False if left is None else _unify(source, first, end, left, names, bound, home)

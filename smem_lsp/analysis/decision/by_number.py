@@ -165,8 +165,8 @@ class ByNumber(HiddenValues):
         return self.digits.of_bits(name, left, right, bits)
 
     def of_function(self, name: str, argument: Term, one: Expression) -> Expression | None:
-        """``__popc(n)``, ``__brev(n)``, ``__clz(n)`` and ``__ffs(n)``, bit by bit of a number that is not negative; None:
-        another one, or too many bits."""
+        """``__popc(n)``, ``__brev(n)``, ``__clz(n)`` and ``__ffs(n)``, bit by bit of a number that is not negative;
+        None: another one, or too many bits."""
         low, high = self.bounds.interval(argument)
         if low < 0 or high.bit_length() > _WIDTH:
             return None

@@ -369,7 +369,7 @@ def _copy(ctx: Context, name: str, variable: Variable, scope: LocalScope, *, onl
     """A variable of the lambda's own, with the value of now."""
     if variable.array:
         _copy_array(ctx, name, variable, scope, tree.Name(0, 1, name))
-        scope.names[name] = variable
+        scope.names[name] = replace(variable, only_read=variable.only_read or only_read)
         return
     if variable.constant:
         return

@@ -7,6 +7,7 @@ A body is read for its types alone: its parameters and what it declares are ther
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from smem_lsp.elaborate.parameters import Parameter, function_parameters, implied_binding
@@ -29,10 +30,11 @@ from smem_lsp.lowering.body import (
 )
 from smem_lsp.lowering.state.context import Context, DeducedType
 from smem_lsp.lowering.state.local_scope import Boundary, Closure, LocalScope, This, Variable
+from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.local_declarations import declare_constants, declare_parameters
 from smem_lsp.semantics.scope import Meanings, Scope
-from smem_lsp.semantics.types import Array, FunctionType, Pointer, Type, plain_type
+from smem_lsp.semantics.types import Array, FunctionType, Pointer, Type, plain_type, qualified
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
@@ -69,9 +71,12 @@ def _of_function(
         return _UNKNOWN
     outer = LocalScope(constants=constants, around=namespace_arrays.around(ctx, constants))
     record = constants.record if constants.parent is None else constants.record or constants.parent.record
+    own = constants.child()
     if record is not None and "static" not in function.head.texts:
-        outer.names["this"] = This(record, _placeholder(), implied_binding(function).constant)
-    inner = LocalScope(outer, constants=constants.child(), boundary=Boundary.FUNCTION)
+        constant = implied_binding(function).constant
+        outer.names["this"] = This(record, _placeholder(), constant)
+        own.declare("this", TypedConstant(Pointer(qualified(record, constant=constant))))
+    inner = LocalScope(outer, constants=own, boundary=Boundary.FUNCTION)
     closures = _declare_parameters(ctx, parameters, expr, scope, inner)
     known = inner.constant_scope()
     if not deduced:
@@ -242,8 +247,10 @@ def _return(ctx: Context, node: tree.JumpStatement, scope: LocalScope, result: D
             return
         kind = expression_types.of(ctx, expr, scope)
         category = _category(ctx, expr, scope, result)
-    if isinstance(kind, Array) and category in (None, Category.PRVALUE) and "&" not in result.spelled:
-        kind = Pointer(kind.element)
+        if isinstance(kind, Array) and category in (None, Category.PRVALUE) and "&" not in result.spelled:
+            kind = replace(value_categories.given(ctx, expr, scope), type=kind).qualified
+            assert isinstance(kind, Array)
+            kind = Pointer(kind.element)
     result.add(None if isinstance(kind, FunctionType) else plain_type(kind), category)
 
 

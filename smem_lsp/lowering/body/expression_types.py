@@ -138,10 +138,17 @@ def declare_deduced(
     if plain_type(known.type) is not None:
         return None
     kind = of(ctx, given, scope)
-    if isinstance(kind, Array) and not marks:
-        kind = Pointer(kind.element)
-    if kind is not None:
-        constants.declare(declarator.name, TypedConstant(Reference(kind) if marks else kind))
+    if kind is None:
+        return None
+    seen_as = value_categories.given(ctx, given, scope)
+    if marks and seen_as.constant is None and "const" not in declaration.words:
+        return kind  # what it refers to may be `const`
+    seen = replace(seen_as, type=kind).qualified
+    if isinstance(seen, Array) and not marks:
+        kind = seen = Pointer(seen.element)
+    declared = type_of.qualified_by(declaration.words, seen if marks else kind)
+    assert declared is not None
+    constants.declare(declarator.name, TypedConstant(Reference(declared) if marks else declared))
     return kind
 
 
@@ -281,7 +288,9 @@ def _of_operator(ctx: Context, expr: value_categories.Operation, scope: LocalSco
         return first
     if len(kinds) == 2 and all(isinstance(kind, Enum | Scalar) for kind in kinds):
         return arithmetic.operate(symbol, *map(TypedConstant, kinds)).type  # no function takes them
-    return Pointer(first) if symbol == "&" and isinstance(first, Record) else None
+    if symbol != "&" or not isinstance(first, Record):
+        return None
+    return Pointer(replace(value_categories.given(ctx, operands[0], scope), type=first).qualified)
 
 
 def operators(

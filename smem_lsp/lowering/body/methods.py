@@ -40,9 +40,9 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import Boundary, LocalScope, This, Variable
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.declarations import FunctionDecl
-from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.entities import Argument, TypedConstant
 from smem_lsp.semantics.scope import bases_of
-from smem_lsp.semantics.types import Record
+from smem_lsp.semantics.types import Pointer, Record, qualified
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 from smem_lsp.syntax.questions import MAX_TOKENS, SMALL, has_at_most
@@ -263,7 +263,9 @@ def run(
     outer = objects.inside(ctx, method.record, target, constant=constant)
     outer.constants = callee.scope(ctx.around.file_constants, bound)
     outer.around = namespace_arrays.around(ctx, outer.constants)
-    inner = LocalScope(outer, constants=outer.constants.child(), boundary=Boundary.FUNCTION)
+    own = outer.constants.child()
+    own.declare("this", TypedConstant(Pointer(qualified(method.record, constant=constant))))
+    inner = LocalScope(outer, constants=own, boundary=Boundary.FUNCTION)
     parameter_binding.bind(ctx, parameters, expr, scope, inner, function)
     ctx.inlining.done[function.island.head] = function
     with ctx.instance_of(function, {**inlining.of_lambdas(bound, parameters, inner), "this": method.record}):

@@ -473,6 +473,8 @@ def as_declared(
     known = ctx.variables.objects.get(variable.index)
     kind = unqualified(type_of.variable_type(declaration, declarator, constants))
     constant = is_constant(kind.target) if isinstance(kind, Reference | Pointer) else None
+    if constant is None and "const" in declaration.words:
+        constant = not ("*" in declarator.pointers and {"&", "&&"} & set(declarator.pointers)) or None
     if constant is not None:
         variable = replace(variable, only_read=constant)
     if known is None or "auto" in declaration.words:

@@ -184,9 +184,16 @@ def typed(
     if declarator is None or not isinstance(known, TypedConstant):
         return parameter
     if known.type is None and "auto" in parameter.words and "*" not in parameter.pointers:
-        kind = plain_type(overloads.known_type(ctx, argument, scope))
-        if isinstance(kind, Scalar | Enum):
-            constants.declare(parameter.name, TypedConstant(kind))
+        kind = _argument_type(ctx, argument, scope)
+        if isinstance(plain_type(kind), Scalar | Enum):
+            referred = type_of.qualified_by(parameter.words, kind)
+            of_value = type_of.qualified_by(parameter.words, plain_type(kind))
+            constants.declare(
+                parameter.name,
+                TypedConstant(
+                    Reference(referred) if parameter.reference and referred is not None else of_value
+                ),
+            )
     if not isinstance(known.type, Reference) or parameter.reference or parameter.declaration is None:
         return parameter
     declarator = replace(declarator, pointers=[*declarator.pointers, "&"])
@@ -552,13 +559,19 @@ def _new_parameter(
         and function is not None
         and declarations.is_own(parameter.declaration, declarator, inner.constant_scope(), parameter=True),
         bound=bound,
-        only_read=isinstance(declared, Reference) and is_constant(declared) is True,
+        only_read=parameter.reference and _leads_to_constant(parameter, declared),
         type=number,
     )
     if isinstance(result, Ref):
         ctx.alias(variable, result)
     else:
         ctx.assign(variable, result)
+
+
+def _leads_to_constant(parameter: Parameter, declared: Type | None) -> bool:
+    """Is what a reference leads to ``const``, by its type or, if this is not known, by how it is declared?"""
+    known = is_constant(declared)
+    return ("const" in parameter.words and "*" not in parameter.pointers) if known is None else known
 
 
 def _bind_default(ctx: Context, parameter: Parameter, inner: LocalScope, function: Function | None) -> None:

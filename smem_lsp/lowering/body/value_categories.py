@@ -273,10 +273,14 @@ def _returned_by(ctx: Context, of_call: expression_types.Called, scope: LocalSco
     reference = returned_types.returns_reference(function, of_call.scope)
     if reference is None or (mark == "AND_AND" and returned_types.is_deduced(function)):
         found = deduced_results.category_of_function(ctx, function, of_call.scope, of_call.call, scope)
-        return _of_deduced(found)
+        return (
+            replace(_of_deduced(found), constant=None)
+            if "const" in function.head.texts
+            else _of_deduced(found)
+        )
     kind = returned_types.returned_by_function(function, of_call.scope)
     constant = is_constant(kind)
-    if not reference and not isinstance(plain_type(kind), Record) and not named:
+    if not reference and not isinstance(plain_type(kind), Record) and (kind is not None or not named):
         constant = False  # [expr.type]/2
     category = _MARKS.get(mark) if reference else Category.PRVALUE
     return _UNKNOWN if category is None else Given(category=category, constant=constant)
