@@ -317,11 +317,9 @@ class PairQuestion(RaceSizes):
         if free == [False, False]:
             return False
         guarded = self.second if free[0] else self.first
-        if _is_atomic(guarded):
-            return False  # what others see meanwhile may be meant
-        if self.asker.is_for_one(guarded):
-            return True
-        return Origin.UNKNOWN not in origin and not self.asker.stores_flag(guarded)
+        if _is_atomic(guarded) or Origin.UNKNOWN in origin:
+            return False  # what others see meanwhile may be meant, and what is not followed is no data
+        return self.asker.is_for_one(guarded) or not self.asker.stores_flag(guarded)
 
     def counts_by_data(self) -> bool:
         """Does every thread read and write back, without an atomic operation, an element that its data choose, as where

@@ -62,3 +62,24 @@ def test_a_test_in_front_of_the_first_turn_races_with_what_one_thread_stores_in_
     assert [(each.code, each.severity) for each in report.findings] == [("SMEM201", Severity.WARNING)]
     fixed = body.replace("while (!s->error) {", "while (!s->error) { __syncthreads();")
     assert "SMEM201" not in {each.code for each in check(KERNEL.format(body=fixed)).findings}
+
+
+def test_what_is_not_followed_is_not_taken_for_data_of_one_thread() -> None:
+    text = """
+struct P { int& v; __device__ ~P() { v /= 3; } };
+struct Q : P {};
+__global__ void k(int* o) {
+  __shared__ int s[64];
+  const int t = threadIdx.x;
+  int sum = 0;
+  if (t == 3) {
+    int r = t; { Q q{{r}}; }
+    if (r == 3) sum = s[t];
+  }
+  s[63 - t] = t;
+  o[t] = sum;
+}
+void host(int* o) { k<<<1, 64>>>(o); }
+"""
+    (report,) = check(text).kernels
+    assert report.verdict is not None and report.verdict.kind is VerdictKind.UNDECIDED
