@@ -13,8 +13,8 @@ _ASSIGNED = re.compile(r"(?<![=!<>+\-*/%&|^])=(?!=)")
 _BEFORE_STATEMENT = re.compile(r"(?:[;{})]|(?<!:):|\belse|\bdo|\bfor\s*\(|^)\s*$")
 _SHARED_NAMES = re.compile(r"\b__shared__\b([^;{}()]*)")
 _LOCATION = re.compile(r"\[([^\s\[\]:]+):(\d+):\d+\] ")
-# The name may have spaces: `f<int, Q>`, `Q::operator int`.
-_CALL = re.compile(r"^\s*(?:(.+?) = )?((?:(?! = ).)+?) \((.*)\);")
+# The name may have spaces, and parentheses: `f<int, Q>`, `Q::operator int`, `Q::operator void (*)()`.
+_CALL = re.compile(r"^\s*(?:(.+?) = )?((?:(?! = ).)+?(?: \(\*\)\([^()]*\))?) \((.*)\);")
 _PLAIN = re.compile(r"[\w$]+(?:\.\d+)?(?:_\d+)?")
 
 
