@@ -10,7 +10,6 @@ from smem_lsp.elaborate.conversion_ranks import asked, order
 from smem_lsp.elaborate.parameters import (
     Identity,
     by_ellipsis,
-    decayed,
     function_parameters,
     has_pack,
     identity,
@@ -23,6 +22,7 @@ from smem_lsp.elaborate.viable_functions import Call, is_certain, is_viable
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.template_header import template_parameters
+from smem_lsp.semantics.types import decayed
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax.parse import Function

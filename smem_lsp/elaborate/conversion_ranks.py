@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from smem_lsp.elaborate.parameters import Parameter, decayed, implied_binding, path_of
+from smem_lsp.elaborate.parameters import Parameter, implied_binding, path_of
 from smem_lsp.elaborate.special_members import Special, class_name, own_bindings
 from smem_lsp.elaborate.value_categories import Binding, Category, Given, may_bind, preferred
 from smem_lsp.elaborate.viable_functions import Call, Taken, is_certain, is_viable
@@ -25,6 +25,7 @@ from smem_lsp.semantics.types import (
     Record,
     Scalar,
     Type,
+    decayed,
     is_number,
     plain_type,
 )

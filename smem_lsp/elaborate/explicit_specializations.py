@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from smem_lsp.elaborate.call_sites import Arguments, Site
-from smem_lsp.elaborate.parameters import Identity, decayed, identity, is_template, parameter_types
+from smem_lsp.elaborate.parameters import Identity, identity, is_template, parameter_types
 from smem_lsp.elaborate.partial_ordering import more_special
 from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.elaborate.viable_functions import Call, is_viable
@@ -15,6 +15,7 @@ from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.specialization import is_specialization, spelled_argument, spelled_arguments
 from smem_lsp.semantics.template_arguments import same
 from smem_lsp.semantics.template_header import template_parameters
+from smem_lsp.semantics.types import decayed
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree

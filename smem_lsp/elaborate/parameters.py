@@ -11,7 +11,7 @@ from smem_lsp.semantics import type_of
 from smem_lsp.semantics.function_scope import function_scope, qualifiers_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.template_header import template_parameters
-from smem_lsp.semantics.types import Array, Pointer, Reference, Type, is_constant, is_volatile, unqualified
+from smem_lsp.semantics.types import Pointer, Reference, Type, decayed, is_constant, is_volatile, unqualified
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.source.record import dataclass
@@ -185,11 +185,6 @@ def _types_of_parameters(function: Function, top: Scope, around: Scope | None) -
         assert parameter.declaration is not None
         value = type_of.variable_value(parameter.declaration, declarator, where)
         yield value.type if isinstance(value.type, Reference) else decayed(unqualified(value.type))
-
-
-def decayed(kind: Type | None) -> Type | None:
-    """An array as the address of its first element ([conv.array])."""
-    return Pointer(kind.element) if isinstance(kind, Array) else kind
 
 
 def binding(parameter: Parameter, function: Function, declared: Type | None = None) -> Binding | None:

@@ -10,7 +10,6 @@ from smem_lsp.elaborate.parameters import (
     Identity,
     Parameter,
     binding,
-    decayed,
     function_parameters,
     identity,
     implied_binding,
@@ -30,6 +29,7 @@ from smem_lsp.semantics.types import (
     Record,
     Scalar,
     Type,
+    decayed,
     is_constant,
     is_number,
     plain_type,
@@ -66,13 +66,9 @@ class Call:
 
     def taken_by(self, top: Scope, function: Function) -> list[Taken]:
         """Each argument with the parameter that takes it, the object first."""
-        own = identity(function)
-        homes = {
-            scope for each, scope in self.around if each == own
-        }  # of several instances there are several
-        types = parameter_types(function, top, homes.pop() if len(homes) == 1 else None)
+        types = parameter_types(function, top, self.home_of(function))
         parameters = zip(types, function_parameters(function) or ())
-        if self.implied is None or own in self.free:
+        if self.implied is None or identity(function) in self.free:
             return [Taken(given, *each) for given, each in zip(self.arguments, parameters)]
         return [
             Taken(self.implied),

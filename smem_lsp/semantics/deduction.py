@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from smem_lsp.semantics import template_arguments
 from smem_lsp.semantics.entities import Argument, TypedConstant
@@ -12,13 +12,13 @@ from smem_lsp.semantics.types import (
     SIZE_T,
     Array,
     Pointer,
-    Qualified,
     Record,
     Reference,
     Type,
+    decayed,
     plain_type,
-    qualified,
     unqualified,
+    without,
 )
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
@@ -91,7 +91,9 @@ def deduce(
             else None
         )
     found = (
-        _left(found, declaration.words) if pointers or declaration.declarators[0].dims else plain_type(found)
+        without(found, declaration.words)
+        if pointers or declaration.declarators[0].dims
+        else plain_type(found)
     )
     if found is None:
         return
@@ -100,17 +102,7 @@ def deduce(
         if isinstance(record, Record):
             _deduce_arguments(name, record, names, deduced)
         return
-    if isinstance(found, Array) and not pointers:
-        found = Pointer(found.element)
-    deduced.setdefault(words[0], found)
-
-
-def _left(kind: Type | None, words: Collection[str]) -> Type | None:
-    """What ``T`` is in ``const T`` where that is a type ([temp.deduct.type]/8)."""
-    if not isinstance(kind, Qualified):
-        return kind
-    constant, volatile = (kind.constant and "const" not in words, kind.volatile and "volatile" not in words)
-    return qualified(kind.target, constant=constant, volatile=volatile)
+    deduced.setdefault(words[0], found if pointers else decayed(found))
 
 
 def _element(

@@ -8,7 +8,7 @@ from smem_lsp.semantics import arithmetic, entities, type_of
 from smem_lsp.semantics.declarations import ClassDecl, Source, TemplateParameter, split
 from smem_lsp.semantics.entities import Argument, Functions, TypedConstant
 from smem_lsp.semantics.scope import Scope, instance
-from smem_lsp.semantics.types import Array, Pointer, Qualified, Record, Reference, Type, plain_type, qualified
+from smem_lsp.semantics.types import Array, Pointer, Qualified, Record, Reference, Type, plain_type, without
 from smem_lsp.syntax import tree
 
 
@@ -189,14 +189,11 @@ def _unify(
 
 def _without(word: str, argument: Argument) -> Type | None:
     """A type without ``const`` or ``volatile``; None: it does not have it."""
-    if not isinstance(argument, Qualified):
+    if not isinstance(argument, Qualified) or not (
+        argument.constant if word == "const" else argument.volatile
+    ):
         return None
-    constant, volatile = argument.constant, argument.volatile
-    if not (constant if word == "const" else volatile):
-        return None
-    return qualified(
-        argument.target, constant=constant and word != "const", volatile=volatile and word != "volatile"
-    )
+    return without(argument, (word,))
 
 
 def same(a: Argument, b: Argument) -> bool | None:

@@ -35,6 +35,7 @@ from smem_lsp.semantics.types import (
     Scalar,
     Type,
     builtin,
+    decayed,
     fundamental,
     qualified,
     scalar_of,
@@ -425,9 +426,7 @@ def _deduced(
     if not {"&", "&&"}.isdisjoint(declarator.pointers):
         referred = qualified_by(words, scope.semantics.qualified_type(initializer, scope))
         return TypedConstant(None if referred is None else Reference(referred))
-    kind = value.type
-    if isinstance(kind, Array):
-        kind = Pointer(kind.element)
+    kind = decayed(value.type)
     if declarator.pointers[:1] == ["*"] and isinstance(kind, Pointer):
         target = qualified_by(words, kind.target)
         return TypedConstant(_pointed(Pointer(target), declarator.pointers[1:]))

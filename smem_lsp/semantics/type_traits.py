@@ -17,6 +17,7 @@ from smem_lsp.semantics.types import (
     Reference,
     Scalar,
     Type,
+    decayed,
     qualified,
     scalar_of,
     unqualified,
@@ -44,7 +45,7 @@ def _referred(kind: Type | None) -> Type | None:
 
 def _decayed(kind: Type | None) -> Type | None:
     inner = unqualified(_referred(kind))
-    return Pointer(inner.element) if isinstance(inner, Array) else inner
+    return decayed(inner)
 
 
 def _pointed(kind: Type | None) -> Type | None:

@@ -6,6 +6,7 @@ unknown type.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from smem_lsp.source import record
@@ -407,6 +408,19 @@ def qualified_as(kind: Type | None, other: Type | None) -> Type | None:
     if not isinstance(other, Qualified):
         return kind
     return qualified(kind, constant=other.constant, volatile=other.volatile)
+
+
+def without(kind: Type | None, words: Collection[str]) -> Type | None:
+    """``kind`` without those of its own qualifiers that are spelled in ``words``."""
+    if not isinstance(kind, Qualified):
+        return kind
+    constant, volatile = (kind.constant and "const" not in words, kind.volatile and "volatile" not in words)
+    return qualified(kind.target, constant=constant, volatile=volatile)
+
+
+def decayed(kind: Type | None) -> Type | None:
+    """An array as the address of its first element ([conv.array])."""
+    return Pointer(kind.element) if isinstance(kind, Array) else kind
 
 
 def unqualified(kind: Type | None) -> Type | None:

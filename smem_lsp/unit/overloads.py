@@ -22,6 +22,7 @@ from smem_lsp.semantics.types import (
     Reference,
     Scalar,
     Type,
+    decayed,
     is_number,
     plain_type,
 )
@@ -124,7 +125,7 @@ def _parameter_types(function: Function, top: Scope) -> list[Type | None]:
             found.append(Pointer(None) if "*" in declarator.pointers else None)
         else:
             kind = plain_type(type_of.variable_type(declaration, declarator, scope))
-            found.append(Pointer(kind.element) if isinstance(kind, Array) else kind)
+            found.append(decayed(kind))
     return found
 
 

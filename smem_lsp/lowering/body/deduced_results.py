@@ -34,7 +34,7 @@ from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.local_declarations import declare_constants, declare_parameters
 from smem_lsp.semantics.scope import Meanings, Scope
-from smem_lsp.semantics.types import Array, FunctionType, Pointer, Type, plain_type, qualified
+from smem_lsp.semantics.types import Array, FunctionType, Pointer, Type, decayed, plain_type, qualified
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
@@ -185,13 +185,13 @@ def _declare_parameters(
         given = expr.arguments[number] if number < len(expr.arguments) else None
         if given is not None:
             parameter_binding.typed(ctx, parameter, given, scope, inner)
-        closure = None if given is None else _closure(ctx, given, scope)
+        closure = None if given is None else lambda_of(ctx, given, scope)
         closures = closures or closure is not None
         inner.names[parameter.name] = closure or _declared(parameter, parameter.declarator, inner)
     return closures
 
 
-def _closure(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Closure | None:
+def lambda_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Closure | None:
     """The lambda that an expression is."""
     if isinstance(expr, tree.Lambda):
         return unnamed(ctx, expr, scope)
@@ -248,9 +248,7 @@ def _return(ctx: Context, node: tree.JumpStatement, scope: LocalScope, result: D
         kind = expression_types.of(ctx, expr, scope)
         category = _category(ctx, expr, scope, result)
         if isinstance(kind, Array) and category in (None, Category.PRVALUE) and "&" not in result.spelled:
-            kind = replace(value_categories.given(ctx, expr, scope), type=kind).qualified
-            assert isinstance(kind, Array)
-            kind = Pointer(kind.element)
+            kind = decayed(replace(value_categories.given(ctx, expr, scope), type=kind).qualified)
     result.add(None if isinstance(kind, FunctionType) else plain_type(kind), category)
 
 
@@ -325,7 +323,7 @@ def _declare(ctx: Context, declaration: tree.Declaration, scope: LocalScope) -> 
         initializer = declarations.given_to(declarator)
         expression_types.declare_deduced(ctx, declaration, declarator, scope)
         closure = (
-            _closure(ctx, initializer, scope)
+            lambda_of(ctx, initializer, scope)
             if "auto" in declaration.words and initializer is not None
             else None
         )

@@ -23,7 +23,7 @@ from smem_lsp.lowering.body.class_parts import Method
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state import effects
 from smem_lsp.lowering.state.context import Context
-from smem_lsp.lowering.state.local_scope import Closure, LocalScope, This, View
+from smem_lsp.lowering.state.local_scope import LocalScope, This, View
 from smem_lsp.lowering.state.shared_answers import Key, shared
 from smem_lsp.semantics import arithmetic, literals, type_of
 from smem_lsp.semantics.entities import TypedConstant
@@ -103,7 +103,7 @@ def _by_functions(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | No
         case tree.Ternary():
             return arithmetic.common_type(of(ctx, expr.yes, scope), of(ctx, expr.no, scope))
         case tree.Call():
-            closure = called_lambda(ctx, expr, scope)
+            closure = deduced_results.lambda_of(ctx, expr.callee, scope)
             if closure is not None:
                 return deduced_results.of_lambda(ctx, closure, expr, scope)
             found_types = {_returned(ctx, each, scope) for each in called(ctx, expr, scope)}
@@ -191,14 +191,6 @@ class Called:
     function: Function
     scope: Scope
     call: tree.Call
-
-
-def called_lambda(ctx: Context, expr: tree.Call, scope: LocalScope) -> Closure | None:
-    """The lambda that is called."""
-    if isinstance(expr.callee, tree.Lambda):
-        return deduced_results.unnamed(ctx, expr.callee, scope)
-    meaning = scope.lookup(expr.callee.text) if isinstance(expr.callee, tree.Name) else None
-    return meaning if isinstance(meaning, Closure) else None
 
 
 def called(ctx: Context, expr: tree.Call, scope: LocalScope) -> list[Called]:

@@ -238,7 +238,7 @@ def _of_call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Given:
         if kind is None:
             return _UNKNOWN
         return only if isinstance(kind, Reference) else replace(only, category=Category.XVALUE)
-    closure = expression_types.called_lambda(ctx, expr, scope)
+    closure = deduced_results.lambda_of(ctx, expr.callee, scope)
     if closure is not None:
         return _of_deduced(deduced_results.category_of_lambda(ctx, closure, expr, scope))
     functions = expression_types.called(ctx, expr, scope)
