@@ -9,6 +9,7 @@ from functools import partial
 from smem_lsp.allocation.plan import align_up
 from smem_lsp.fixes.declarations import (
     Refused,
+    aligned_as,
     by_statement,
     element_type,
     pointer_type,
@@ -82,7 +83,7 @@ def _alignment(group: SharingGroup) -> str:
     """``alignas``: of each element type, or a number where vectors or attributes ask for more than any type has."""
     least = _least_alignment(group)
     types = dict.fromkeys(
-        element_type(b).replace("volatile ", "")
+        aligned_as(b)
         for b in group.buffers
         if not least
         or b.type != re.sub(r"\b(?:const|volatile) ", "", b.written.type or "")  # known by instance

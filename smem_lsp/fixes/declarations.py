@@ -75,6 +75,11 @@ def element_type(buffer: Buffer) -> str:
     return f"{buffer.written.type}{buffer.written.pointer}"
 
 
+def aligned_as(buffer: Buffer) -> str:
+    """``float``: what stands in ``alignas(...)`` for the type of its elements."""
+    return element_type(buffer).replace("volatile ", "")
+
+
 def _before(element: str, sign: str) -> str:
     """``float&``, ``long long&``, ``float* volatile &``."""
     qualified = "*" in element and element[-1] not in "*&"

@@ -8,6 +8,7 @@ from functools import partial
 
 from smem_lsp.fixes.declarations import (
     Refused,
+    aligned_as,
     alone_on_its_line,
     by_statement,
     fitted,
@@ -122,7 +123,7 @@ def _raise_alignment(kernel: Kernel, host: Buffer, group: SharingGroup) -> tuple
     spelled = align == needy.align and not needy.written.attributes and "*" not in needy.type
     raised = ("type", needy.index) if spelled else ("number", align)
     start = statement_of(kernel, host).start
-    return raised, TextEdit(Span(start, start), f"alignas({needy.type if spelled else align}) ")
+    return raised, TextEdit(Span(start, start), f"alignas({aligned_as(needy) if spelled else align}) ")
 
 
 def _require_movable(kernel: Kernel, source: SourceText, guest: Buffer, host: Buffer) -> None:

@@ -129,6 +129,7 @@ def _unfollowed(kernel: Kernel, part: OpaqueTerm, nodes: dict[int, Access | Loop
     return {
         "load": "read from memory",
         "call": "the result of something that is not analysed",
+        "written": "what the text says and is not analysed",
         "exit": "what a loop leaves",
         "unset": "never assigned",
     }.get(part.origin, "not followed")

@@ -92,7 +92,8 @@ class Op(Term):
 
 @dataclass(slots=True, eq=False)
 class OpaqueTerm(Term):
-    """An unknown value. ``origin``: "load", "call", "lost" (too hard), "exit" (of a loop), "unset".
+    """An unknown value. ``origin``: "load", "call", "written" (the text says which value), "lost" (too
+    hard), "exit" (of a loop), "unset".
 
     ``sources``: the terms it depends on; it is as uniform as the least uniform of them, unless ``level`` says less.
     ``access``: for a shared load, the point of the access; ``steady``: it is loaded from memory that the kernel does
@@ -111,6 +112,7 @@ class OpaqueTerm(Term):
 
 
 Carrier = LoopVar | OpaqueTerm
+RESULTS = frozenset(("call", "written"))  # origins: what is not followed gives it
 
 _WORD = 0xFFFFFFFF  # what an unsigned number of 32 bits is at most
 _FALLING = ("-", "neg", "~")
@@ -584,6 +586,26 @@ def is_free(term: Term) -> bool:
         isinstance(each, OpaqueTerm) or (isinstance(each, Sym) and not each.name.startswith("blockDim."))
         for each in parts_of(term)
     )
+
+
+def is_written(term: Term) -> bool:
+    """Does the text alone say which value it is, though that is not followed? Nobody chooses one for which two threads
+    meet: no launch, no data and no iteration."""
+    chosen = False
+    for each in parts_of(term, inside=_sources_of):
+        if isinstance(each, OpaqueTerm) and each.origin == "written":
+            return True
+        known = isinstance(each, Op) and each.operator in POINTS  # a number with a point, by its bits
+        chosen = chosen or known or isinstance(each, Sym | LoopVar | Thread)
+        chosen = chosen or (isinstance(each, OpaqueTerm) and not _sources_of(each))
+    return not chosen
+
+
+def _sources_of(term: Term) -> tuple[Term, ...]:
+    """What it is computed from, or would be if it were followed; not the address that it is loaded from."""
+    if isinstance(term, OpaqueTerm):
+        return () if term.origin == "load" else term.sources
+    return operands_of(term)
 
 
 def operands_of(term: Term) -> tuple[Term, ...]:

@@ -352,3 +352,27 @@ def test_two_pairs_are_rewritten_at_once() -> None:
  }
 """
     )
+
+
+def test_the_host_is_aligned_for_a_guest_of_a_class_template() -> None:
+    check_rewrite(
+        """
+ template <class A> struct V { A v; };
+ __global__ void k(const float* in, float* out) {
+-  __shared__ float tile[512];
+-  __shared__ V<double> red[256];
++  alignas(V<double>) __shared__ float tile[512];
++  V<double> (&red)[256] = *reinterpret_cast<V<double> (*)[256]>(&tile);  // shares tile's bytes: tile is dead by then
++  static_assert(sizeof(red) <= sizeof(tile), "red must fit in tile");
+   int tid = threadIdx.x;
+   tile[tid] = in[tid];
+   tile[tid + 256] = in[tid + 256];
+   __syncthreads();
+   float s = tile[511 - tid];
+   __syncthreads();
+   red[tid].v = s;
+   __syncthreads();
+   out[tid] = red[255 - tid].v;
+ }
+"""
+    )

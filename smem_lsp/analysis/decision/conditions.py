@@ -9,7 +9,7 @@ from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Assignment, BarrierSite, Branch, Jump, Loop, Node, Seq, bodies
 from smem_lsp.ir.walks import Descent
 from smem_lsp.source import record
-from smem_lsp.terms.language import Op, OpaqueTerm, Term, Thread, parts_of
+from smem_lsp.terms.language import RESULTS, Op, OpaqueTerm, Term, Thread, parts_of
 
 
 @record
@@ -113,5 +113,5 @@ def always_jumps(seq: Seq) -> bool:
 def is_of_calls(term: Term) -> bool:
     """Is it made of what calls returned, and nothing that tells threads apart in sight?"""
     parts = list(parts_of(term))
-    calls = any(isinstance(part, OpaqueTerm) and part.origin == "call" for part in parts)
+    calls = any(isinstance(part, OpaqueTerm) and part.origin in RESULTS for part in parts)
     return calls and not any(isinstance(part, Thread) for part in parts)

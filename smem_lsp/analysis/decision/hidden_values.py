@@ -31,6 +31,7 @@ from smem_lsp.terms.language import (
     OpaqueTerm,
     Sym,
     Term,
+    is_written,
     parts_of,
 )
 
@@ -360,9 +361,9 @@ class HiddenValues(Unknowns):
     def note(self, term: Term, *, agreed: bool) -> None:
         load = self.is_loaded(term) or self.is_computed(term) or (self.choosing and self.rests_on_loads(term))
         load = load or self.is_found(term)
-        if agreed:
+        if agreed and (load or not is_written(term)):
             self.origin |= Origin.AGREED_DATA if load else Origin.SIZES
-        elif load or self.is_carried(term):
+        elif load or (not agreed and self.is_carried(term)):
             self.origin |= Origin.DATA
         else:
             self.origin |= Origin.UNKNOWN

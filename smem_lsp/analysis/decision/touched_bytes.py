@@ -16,7 +16,7 @@ from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, AddressSpace, Tile
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import MOST_SHARED
-from smem_lsp.terms.language import Const, Level, Op, OpaqueTerm, Term
+from smem_lsp.terms.language import RESULTS, Const, Level, Op, OpaqueTerm, Term
 
 if TYPE_CHECKING:
     from smem_lsp.analysis.decision.question import RaceQueries
@@ -109,7 +109,7 @@ class TouchedBytes:
             if isinstance(term, Op) and term.operator == "+" and term is not base:
                 left.extend(term.args)
             elif term is not base:
-                added = isinstance(term, OpaqueTerm) and term.origin == "call" and term.level <= Level.BLOCK
+                added = isinstance(term, OpaqueTerm) and term.origin in RESULTS and term.level <= Level.BLOCK
                 if not added:
                     return False
         return True

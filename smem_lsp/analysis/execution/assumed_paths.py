@@ -28,7 +28,7 @@ from smem_lsp.analysis.values.free_symbols import names_in
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.source.record import dataclass
-from smem_lsp.terms.language import Term
+from smem_lsp.terms.language import Term, is_written
 
 _MAX_ASSUMED = 4_000  # accesses of one branch or loop that this run does not come to
 
@@ -97,12 +97,14 @@ class AssumedPaths:
         times: int,
     ) -> None:
         """Values that depend on the symbols that decide the region are not known in it. Nothing is run where the
-        condition is known even so: then it does not depend on them here."""
+        condition is known even so, since it does not depend on them here, or where the text alone decides it."""
         names = self._deciding_names(region)
         unknown = self._without(threads, names)
         condition = self.values.conditions.get(region.node.point)
-        if condition is not None and decided(condition, unknown) is not None:
-            return
+        if condition is not None:
+            settled = is_written(condition) and not names_in((condition,))
+            if settled or decided(condition, unknown) is not None:
+                return
         path = frame.path.fork()
         path.input_dependent = True
         path.symbols |= self.symbols(region, threads)

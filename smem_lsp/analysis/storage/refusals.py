@@ -19,6 +19,7 @@ _MOST = 3  # parts of an index that one refusal names
 _ORIGINS = {
     "load": CauseKind.LOADED,
     "call": CauseKind.CALLED,
+    "written": CauseKind.CALLED,
     "exit": CauseKind.BEHIND_LOOP,
     "unset": CauseKind.UNSET,
 }

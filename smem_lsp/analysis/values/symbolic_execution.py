@@ -592,7 +592,7 @@ class _SymbolicWalk:
     def unknown(self, value: ir.Unknown) -> Term:
         access = value.access
         level = Level.BLOCK if value.uniform or access is not None else Level.THREAD
-        origin = "call" if access is None else "load"
+        origin = "written" if value.written else "call" if access is None else "load"
         made = self.table.opaque(origin, level=level, key=value.key, access=access, call=value.call)
         if access is not None:
             self.contents.loads[access] = made

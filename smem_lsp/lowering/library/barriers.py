@@ -42,7 +42,7 @@ def block_barrier(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -
             f"{ctx.dialect.block_barrier}();",
             votes=name in ctx.dialect.voting_barriers,
         )
-    return ctx.out.fresh(uniform=True)
+    return ctx.out.fresh(drawn=True)
 
 
 def counted_barrier(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> Value | None:

@@ -297,7 +297,7 @@ def _is_chosen(ctx: Context, group: Group) -> Value:
     """Is it the one thread of its group that is chosen?"""
     rank = answer(ctx, "thread_rank", group)
     if group.kind is GroupKind.BLOCK:
-        return Op(Operator.EQUAL, (rank, ctx.out.fresh(uniform=True)))
+        return Op(Operator.EQUAL, (rank, ctx.out.fresh(drawn=True)))
     if group.size == WARP_SIZE:
         return Op(Operator.EQUAL, (rank, _exchanged(ctx, "reduce", [ctx.out.fresh()], group)))
     return ctx.out.fresh()

@@ -161,7 +161,7 @@ def _overwrite(ctx: Context, argument: tree.Expr, scope: LocalScope, *, uniform:
         uniform = False
     meaning = scope.lookup(argument.text) if isinstance(argument, tree.Name) else None
     if isinstance(meaning, Variable) and not meaning.constant and ctx.pointed(meaning) is None:
-        ctx.assign(meaning.index, ctx.out.fresh(uniform=uniform and meaning.plain))
+        ctx.assign(meaning.index, ctx.out.fresh(drawn=uniform and meaning.plain))
     elif not isinstance(argument, tree.Name):
         effects.forget_bound(ctx, argument, scope)
 

@@ -243,6 +243,11 @@ class Surroundings:
     dialect: Dialect = CUDA
     agreed: frozenset[str] | None = None
 
+    @property
+    def is_settled(self) -> bool:
+        """Is every template argument of the kernel known?"""
+        return not any(each.open for each in self.constants.outwards())
+
 
 class Context:
     """All that lowering knows and writes to. What belongs to one of the parts is done there; here stands what an
@@ -265,7 +270,7 @@ class Context:
         self.dialect = around.dialect
         self.helpers = around.helpers
         self.at = BodyPosition(around.unit, around.function)
-        self.out = Emitter(self.at)
+        self.out = Emitter(self.at, around.is_settled)
         self.variables = Variables(self.at, numbers)
         self.points_to = PointsTo(self.variables, aliases)
         self.buffers = Buffers()

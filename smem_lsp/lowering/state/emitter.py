@@ -37,6 +37,7 @@ class Emitter:
     """
 
     at: BodyPosition
+    settled: bool = True  # every template argument of the kernel is known: what is written has one value
     items: list[Node] = field(default_factory=list)
     depth: int = 0  # lists that are open around it
     point: int = 0  # the last one that was given out
@@ -79,14 +80,17 @@ class Emitter:
         self,
         *,
         uniform: bool = False,
+        drawn: bool = False,
         access: int | None = None,
         escaped: bool = False,
         own: bool = False,
         call: str = "",
     ) -> Unknown:
-        """A value that is not known and equal to no other."""
+        """A value that is not known and equal to no other. ``uniform``: all threads of a block have it, since the text
+        says which one; ``drawn``: they have it, but it is made when the kernel runs, as a vote is."""
         self._keys += 1
-        return Unknown(self._keys, uniform, access, escaped, own, call)
+        written = uniform and self.settled and not drawn
+        return Unknown(self._keys, uniform or drawn, written, access, escaped, own, call)
 
     def assign(self, variable: int, value: Value, reading: OperandType = OperandType.UNKNOWN) -> None:
         self.emit(Assignment(self.next_point(), variable, value, reading))

@@ -1,0 +1,72 @@
+"""A value that the text alone says, though it is not followed: nobody chooses one for which two threads meet."""
+
+from __future__ import annotations
+
+import pytest
+
+from smem_lsp.engine import check
+
+RACES = "S[threadIdx.x / 2] = threadIdx.x;"
+
+
+def told(text: str) -> tuple[str, list[str]]:
+    report = check(text).kernels[-1]
+    assert report.verdict is not None
+    return report.verdict.kind.value, [each.code for each in check(text).findings]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "if constexpr (C::t[I] == 8)",
+        "if (f<Q, signed char>(5) == 3)",
+    ],
+)
+def test_no_race_is_told_in_an_arm_that_the_text_may_leave_out(condition: str) -> None:
+    kind, codes = told(
+        f"""
+struct C {{ static constexpr int t[3] = {{4, 8, 16}}; }};
+template <class A> struct Q {{ A v; __device__ Q(int k) : v(k) {{}} }};
+template <template <class> class W, class A> __device__ int f(int k) {{ return W<A>(k).v; }}
+template <int I> __global__ void k() {{
+  __shared__ int S[64];
+  {condition} {{ {RACES} }} else {{ S[threadIdx.x] = 1; }}
+}}
+void host() {{ k<0><<<1, 64>>>(); }}
+"""
+    )
+    assert kind == "undecided"
+    assert not {"SMEM201", "SMEM202", "SMEM205", "SMEM210"}.intersection(codes)
+
+
+def test_a_race_is_told_where_whoever_takes_the_template_chooses() -> None:
+    kind, _ = told(
+        f"""
+struct C {{ static constexpr int t[3] = {{4, 8, 16}}; }};
+template <int I> __global__ void k() {{
+  __shared__ int S[64];
+  if constexpr (C::t[I] == 8) {{ {RACES} }} else {{ S[threadIdx.x] = 1; }}
+}}
+"""
+    )
+    assert kind == "racy"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "__syncthreads_or(gp[threadIdx.x])",  # data decide a vote
+        "n > sizeof(unseen_t)",  # whatever the size, some launch passes more
+    ],
+)
+def test_a_race_is_told_where_data_or_a_launch_let_all_threads_through(condition: str) -> None:
+    kind, codes = told(
+        f"""
+__global__ void k(int* gp, int n) {{
+  __shared__ int S[64];
+  if ({condition}) {{ {RACES} }} else {{ S[threadIdx.x] = 1; }}
+}}
+void host(int* gp, int n) {{ k<<<1, 64>>>(gp, n); }}
+"""
+    )
+    assert (kind, "SMEM205" in codes or "SMEM201" in codes) == ("racy", True)
