@@ -22,6 +22,7 @@ from smem_lsp.ir.nodes import (
     Kernel,
     Loop,
     Seq,
+    walk,
 )
 from smem_lsp.ir.values import Const, Op, Sym, Thread, Unknown, Value, Var
 from smem_lsp.output.json_text import dump
@@ -297,9 +298,11 @@ def value_text(kernel: Kernel, value: Value) -> str:
 
 
 def _uniformity(facts: KernelFacts) -> Iterator[str]:
+    accesses = [node for node in walk(facts.kernel.body) if isinstance(node, Access)]
     for title, points in (
         ("decided alike by all threads", facts.control.uniform),
         ("barriers that every thread reaches", facts.control.barriers),
+        ("accesses of at most one thread", {a.point for a in accesses if facts.questions.is_for_one(a)}),
     ):
         yield f"{title}: {', '.join(str(point) for point in sorted(points)) or 'none'}"
     if facts.withheld is not None:

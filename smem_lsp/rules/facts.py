@@ -29,6 +29,7 @@ from smem_lsp.facts.kernel_analysis import KernelAnalysis
 from smem_lsp.facts.layouts import LayoutCandidate, Layouts
 from smem_lsp.facts.occupied import Bound, Occupied
 from smem_lsp.facts.partition import PartitionLayouts
+from smem_lsp.facts.questions import Questions
 from smem_lsp.facts.stopped import Stopped
 from smem_lsp.facts.term_plans import TermPlan
 from smem_lsp.facts.term_purposes import TermPurposes
@@ -149,6 +150,11 @@ class KernelFacts:
     @property
     def hazards(self) -> Hazards:
         return self.analysis.hazards
+
+    @property
+    def questions(self) -> Questions:
+        """What decision can be asked: whether one thread alone comes to an access, whether two threads meet."""
+        return Questions(self.analysis.launched_flow)
 
     @property
     def missing_barriers(self) -> MissingBarriers:
