@@ -31,6 +31,9 @@ from smem_lsp.syntax.variables import hiding_names
 _BRACES = frozenset(("LC", "RC"))
 
 
+OF_PARAMETERS = frozenset(("(", "["))  # in the head of a function these call and index nothing
+
+
 class Content:
     """What a function definition says, wherever its words stand. ``store``: facts about it that name no place, the tree
     of its statements among them."""
@@ -91,6 +94,11 @@ class Definition:
     @cached_property
     def body_words(self) -> frozenset[str]:
         return frozenset(self.body.texts)
+
+    @cached_property
+    def running_words(self) -> frozenset[str]:
+        """Those of the body, and names of the head: its default arguments and initialisers run, too."""
+        return self.body_words | (self.words - OF_PARAMETERS)
 
     @cached_property
     def _hiding(self) -> frozenset[str]:

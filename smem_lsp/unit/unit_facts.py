@@ -664,10 +664,10 @@ def is_unnamed(function: Function) -> bool:
     at = function.definition.island.name
     operator = "OPERATOR" in function.definition.tokens.kinds[max(at - 2, 0) : at]  # also `operator""_km`
     named = function.name.isidentifier() and function.name != "operator" and not operator
-    return not named or function.name in around or (bool(around) and function.name in _OF_RANGES)
+    return not named or function.name in around or (bool(around) and function.name in OF_RANGES)
 
 
-_OF_RANGES = frozenset(("begin", "end"))
+OF_RANGES = frozenset(("begin", "end"))
 
 
 def internal(unit: TranslationUnit, function: Function) -> bool:

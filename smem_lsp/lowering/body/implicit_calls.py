@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from smem_lsp.elaborate import special_members
 from smem_lsp.elaborate.special_members import Special
@@ -10,13 +10,14 @@ from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.lowering.body import objects
 from smem_lsp.lowering.callees import library_names
-from smem_lsp.lowering.callees.telling_functions import OF_OBJECTS, name_telling, telling_functions
+from smem_lsp.lowering.callees.telling_functions import name_telling
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.semantics import collect
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.types import Record, Type
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.blocks import OF_PARAMETERS
 
 
 def not_followed(
@@ -81,26 +82,17 @@ def is_telling(ctx: Context, decl: FunctionDecl) -> bool:
         return True
     if objects.is_of_header(ctx, decl.source):
         head = decl.source.texts[decl.list[0] : decl.body[0]]
-        return are_telling(ctx, [*_names(head), *decl.source.texts[slice(*decl.body)]])
+        return are_telling(ctx, {*head} - OF_PARAMETERS | {*decl.source.texts[slice(*decl.body)]})
     defined = (each.definition for each in objects.headed_alike(ctx, decl))
-    said = [{*_names(each.words), *each.body_words} for each in defined]
+    said = [each.running_words for each in defined]
     return not said or any(are_telling(ctx, words) for words in said)
-
-
-def _names(head: Iterable[str]) -> Iterator[str]:
-    """What the head of a function names: its default arguments and initialisers are what runs of it."""
-    return (word for word in head if word not in ("(", "["))
 
 
 def are_telling(ctx: Context, words: Iterable[str]) -> bool:
     """Do some words of the text name shared arrays, barriers or assembler, or functions that do?"""
-    said = frozenset(words)
     spelled = library_names.telling(ctx.dialect) | ctx.at.unit.shared_names
     top = ctx.around.file_constants
-    operators = OF_OBJECTS in telling_functions(ctx.at.unit, ctx.helpers, top, spelled)
-    if operators and not said.isdisjoint(("(", "[")):
-        return True
-    return name_telling(ctx.at.unit, ctx.helpers, top, said, spelled)
+    return name_telling(ctx.at.unit, ctx.helpers, top, words, spelled, unsaid=True)
 
 
 def default_not_followed(ctx: Context, record: Record, at: tree.Expr) -> None:

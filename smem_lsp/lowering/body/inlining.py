@@ -38,6 +38,7 @@ from smem_lsp.lowering.body import (
     expressions,
     forward_jumps,
     header_arrays,
+    implicit_calls,
     lifetimes,
     namespace_arrays,
     parameter_binding,
@@ -283,7 +284,8 @@ def _has_static_array(function: Function, shared: str) -> bool:
 def matters(ctx: Context, function: Function, expr: tree.Call, scope: LocalScope) -> bool:
     """May the call touch shared memory or synchronise? Otherwise it is followed for its value alone, where that is
     cheap to know."""
-    return tells(ctx, function) or any(is_shared(ctx, argument, scope) for argument in expr.arguments)
+    telling = implicit_calls.are_telling(ctx, function.definition.running_words)
+    return telling or any(is_shared(ctx, argument, scope) for argument in expr.arguments)
 
 
 def tells(ctx: Context, function: Function) -> bool:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
+from smem_lsp.elaborate.operators import symbol_of
+from smem_lsp.semantics.function_scope import qualifiers_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.source.regex import regex
-from smem_lsp.syntax.blocks import Definition
+from smem_lsp.syntax.blocks import OF_PARAMETERS, Definition
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.targets.dialects import Dialect
+from smem_lsp.unit.unit_facts import OF_RANGES
 
 
 def reaches(
@@ -65,26 +68,33 @@ def name_telling(
     file_scope: Scope,
     words: Iterable[str],
     spelled: frozenset[str],
+    *,
+    unsaid: bool = False,
 ) -> bool:
-    """Are there any of these words, or names of functions that reach them, among some words of the text?"""
-    telling = telling_functions(unit, helpers, file_scope, spelled)
-    called = _calling(words)
+    """Are there any of these words, or names of functions that reach them, among some words of the text? ``unsaid``:
+    also of functions that are called without their name."""
+    telling = telling_functions(unit, helpers, file_scope, spelled, unsaid=unsaid)
+    called = _calling(words, unsaid)
     return not (spelled.isdisjoint(called) and telling.isdisjoint(called))
 
 
-OF_OBJECTS = "operator"
-"""The name of ``operator()`` and ``operator[]``, which whatever is called or indexed may mean."""
-
+_OF_OBJECTS = "operator"  # the name of ``operator()`` and ``operator[]``
 _SUFFIX = regex(r"_[A-Za-z_]\w*$")
 _BEGINS_NUMBER = frozenset("0123456789.")
 
 
-def _calling(words: Iterable[str]) -> frozenset[str]:
-    """Some words of the text, and the suffixes of numbers and characters, which call functions, too ([lex.ext])."""
+def _calling(words: Iterable[str], unsaid: bool) -> frozenset[str]:
+    """The names of what some words of the text call: these words, and the suffixes of numbers and characters
+    ([lex.ext]). ``unsaid``: also what they may call, the operators of objects that are called or indexed, and what a
+    range-based loop calls ([stmt.ranged])."""
     said = frozenset(words)
     numbers = [each for each in said if "_" in each and (each[0] in _BEGINS_NUMBER or "'" in each)]
-    suffixes = [found[0] for found in map(_SUFFIX.search, numbers) if found is not None]
-    return said.union(suffixes) if suffixes else said
+    found = {suffix[0] for suffix in map(_SUFFIX.search, numbers) if suffix is not None}
+    if unsaid and not said.isdisjoint(OF_PARAMETERS):
+        found.add(_OF_OBJECTS)
+    if unsaid and "for" in said:
+        found.update(OF_RANGES)
+    return said | found
 
 
 def telling_functions(
@@ -92,29 +102,38 @@ def telling_functions(
     helpers: Mapping[str, Sequence[Function]],
     file_scope: Scope,
     spelled: frozenset[str],
+    *,
+    unsaid: bool = False,
 ) -> frozenset[str]:
-    """The names of the functions in sight that name any of these, or call what does; found once for a file."""
-    return _TELLING.of(file_scope.state.store, spelled, partial(_found, unit, helpers, spelled))
+    """The names of the functions in sight that name any of these, or call what does; found once for a file.
+    ``unsaid``: also those that may call it without its name."""
+    work = partial(_found, unit, helpers, spelled, unsaid)
+    return _TELLING.of(file_scope.state.store, (spelled, unsaid), work)
 
 
-_TELLING = Query[frozenset[str], frozenset[str]]("functions that name some words, or call what does")
+_TELLING = Query[tuple[frozenset[str], bool], frozenset[str]](
+    "functions that name some words, or call what does"
+)
 
 
 def _found(
-    unit: TranslationUnit, helpers: Mapping[str, Sequence[Function]], spelled: frozenset[str]
+    unit: TranslationUnit, helpers: Mapping[str, Sequence[Function]], spelled: frozenset[str], unsaid: bool
 ) -> frozenset[str]:
-    names = unit.header_functions | helpers.keys()
+    said: dict[str, list[frozenset[str]]] = {name: [words] for name, words in unit.said_outside.items()}
+    for name in unit.header_functions | helpers.keys():
+        for each in functions_named(unit, helpers, name):
+            words = each.definition.running_words
+            said.setdefault(name, []).append(words)
+            if unsaid and symbol_of(each)[:1].isidentifier():  # what is converted says its class, most likely
+                said.setdefault(_class_of(each), []).append(words)
     callers: dict[str, list[str]] = {}
     telling: set[str] = set()
-    outside = unit.said_outside
-    names |= outside.keys()
-    for name in names:
-        checkpoint()
-        functions = functions_named(unit, helpers, name)
-        for words in (*(each.definition.words for each in functions), outside.get(name, frozenset())):
+    for name, texts in said.items():
+        for words in texts:
+            checkpoint()
             if not spelled.isdisjoint(words):
                 telling.add(name)
-            for called in names & _calling(words):
+            for called in said.keys() & _calling(words, unsaid):
                 callers.setdefault(called, []).append(name)
     waiting = list(telling)
     while waiting:
@@ -123,6 +142,11 @@ def _found(
                 telling.add(caller)
                 waiting.append(caller)
     return frozenset(telling)
+
+
+def _class_of(function: Function) -> str:
+    """The class whose member it is, inside it or outside; "": it is none."""
+    return [*function.island.enclosing[-1:], *qualifiers_of(function)[-1:], ""][0]
 
 
 def functions_named(
