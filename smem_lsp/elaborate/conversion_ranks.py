@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from smem_lsp.elaborate.parameters import Parameter, implied_binding, path_of
 from smem_lsp.elaborate.special_members import Special, class_name, own_bindings
+from smem_lsp.elaborate.user_conversions import is_or_derives
 from smem_lsp.elaborate.value_categories import Binding, Category, Given, may_bind, preferred
 from smem_lsp.elaborate.viable_functions import Call, Taken, is_certain, is_viable
 from smem_lsp.elaborate.virtual_functions import with_bases
@@ -21,6 +22,7 @@ from smem_lsp.semantics.types import (
     VOID,
     Array,
     Enum,
+    Named,
     Pointer,
     Record,
     Scalar,
@@ -46,6 +48,8 @@ def rank_of(given: Type | None, wanted: Type | None) -> int | None:
         if isinstance(given, Record):
             return _rank_of_object(given, wanted)
         return MADE if is_number(given) or isinstance(given, Pointer | Array) else None
+    if isinstance(wanted, Named):
+        return _DERIVED if is_or_derives(given, wanted) else None
     if isinstance(wanted, Pointer) and isinstance(decayed(given), Pointer):
         return CONVERTED if plain_type(wanted.target) == VOID and _is_object(decayed(given)) else None
     if isinstance(given, Record):

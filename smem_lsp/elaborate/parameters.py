@@ -178,7 +178,7 @@ def _types_of_parameters(function: Function, top: Scope, around: Scope | None) -
         if (
             declarator is None
             or own & set(parameter.words)
-            or any(name.templated for name in parameter.names)
+            or (own and any(name.templated for name in parameter.names))
         ):
             yield Pointer(None) if "*" in parameter.pointers else None
             continue

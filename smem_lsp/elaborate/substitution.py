@@ -16,6 +16,7 @@ from smem_lsp.elaborate.returned_types import declaration_of
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.elaborate.virtual_functions import with_bases
+from smem_lsp.semantics import library_entities
 from smem_lsp.semantics.declarations import (
     AliasDecl,
     ClassDecl,
@@ -41,6 +42,7 @@ from smem_lsp.semantics.types import (
     Array,
     Enum,
     FunctionType,
+    Named,
     Pointer,
     Record,
     Reference,
@@ -249,6 +251,11 @@ def _named(name: tree.Name, typed: bool | None, scope: Scope, depth: int) -> boo
         around = scope.meaning(path[:length], arguments[:length], absolute=absolute)
         if _lacks(around, path[length]):
             return False
+    if path[-1].endswith("_t"):  # ``enable_if_t<C>`` is ``enable_if<C>::type``
+        around = scope.meaning((*path[:-1], path[-1].removesuffix("_t")), arguments, absolute=absolute)
+        alias = scope.meaning(path, (*arguments[:-1], None), absolute=absolute)
+        if isinstance(alias, Undeclared) and _lacks(around, "type"):
+            return False
     for length in range(1, len(path) + 1):
         if arguments[length - 1] is not None:
             template = scope.meaning(path[:length], (*arguments[: length - 1], None), absolute=absolute)
@@ -281,6 +288,8 @@ def _hides(decl: ClassDecl) -> bool:
 def _lacks(around: object, name: str) -> bool:
     """Is it surely a type without such a member?"""
     kind = plain_type(around) if isinstance(around, Type) else None
+    if isinstance(kind, Named):
+        return library_entities.lacks(kind, name)
     if not isinstance(kind, Record):
         return isinstance(kind, Pointer | Array) or (is_number(kind) and not isinstance(kind, Enum))
     parts = with_bases(kind)

@@ -14,11 +14,13 @@ from smem_lsp.elaborate.value_categories import Binding, Category, Given, may_bi
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.entities import is_open
+from smem_lsp.semantics.library_entities import constant_of
 from smem_lsp.semantics.redeclarations import parameters
-from smem_lsp.semantics.scope import bases_of
+from smem_lsp.semantics.scope import bases_of, library_base
 from smem_lsp.semantics.types import (
     Array,
     Enum,
+    Named,
     Pointer,
     Record,
     Reference,
@@ -36,6 +38,9 @@ def is_or_derives(given: Type | None, wanted: Type | None) -> bool:
     """Is it this type, or a class derived from it? A class template stands for any of its instances inside itself."""
     if isinstance(given, Enum) and isinstance(wanted, Enum):
         return given.decl is wanted.decl
+    if isinstance(wanted, Named):
+        given = library_base(given) if isinstance(given, Record) else given
+        return isinstance(given, Named) and wanted in (given, constant_of(given))
     if not isinstance(given, Record) or not isinstance(wanted, Record):
         return given == wanted
     parts = with_bases(given)

@@ -20,11 +20,13 @@ from smem_lsp.elaborate.parameters import (
 from smem_lsp.elaborate.user_conversions import is_or_derives, makes_number, makes_object
 from smem_lsp.elaborate.value_categories import Binding, Category, Given, may_bind
 from smem_lsp.semantics.entities import Argument
-from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.library_entities import constant_of
+from smem_lsp.semantics.scope import Scope, library_base
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import (
     Array,
     Enum,
+    Named,
     Pointer,
     Record,
     Scalar,
@@ -183,6 +185,8 @@ def _surely_takes(taken: Taken, parameter: Parameter, function: Function, own: f
         return False
     if _by_function(given.type, wanted) and not _is_made(given, wanted):
         return False
+    if isinstance(wanted, Named) and not is_or_derives(given.type, wanted):
+        return False
     return _surely_binds(given, bound, deduced=deduced)
 
 
@@ -242,6 +246,10 @@ def _never(argument: Given, wanted: Type | None) -> bool:
     """Is there surely no conversion of an argument to a type?"""
     given = argument.type
     address = isinstance(given, Pointer | Array)
+    if isinstance(wanted, Named):
+        base = library_base(given) if isinstance(given, Record) else given
+        known = isinstance(base, Named) and None not in map(constant_of, (base, wanted))
+        return known and not is_or_derives(base, wanted)
     if _by_function(given, wanted):
         return _is_made(argument, wanted) is False
     if isinstance(wanted, Enum):

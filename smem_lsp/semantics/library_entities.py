@@ -19,7 +19,14 @@ from smem_lsp.semantics.intrinsics import returned_by
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.spell_type import spell_argument
-from smem_lsp.semantics.type_traits import limit, limits_member, trait_type, trait_value, types_of
+from smem_lsp.semantics.type_traits import (
+    has_no_type,
+    limit,
+    limits_member,
+    trait_type,
+    trait_value,
+    types_of,
+)
 from smem_lsp.semantics.types import (
     BOOL,
     DOUBLE,
@@ -109,7 +116,29 @@ def _template(path: tuple[str, ...], arguments: tuple[Argument, ...], scope: Sco
         return _COMPUTED[stub.argument("alias") or ""](arguments)
     if stub.has("storage"):
         return Named(f"cub::{name}", arguments)
-    return Named(name, arguments) if space == _STD else None
+    if space != _STD:
+        return None
+    made = Named(name, arguments)
+    return (constant_of(made) or made) if stub.argument("constant") == "last" else made
+
+
+def lacks(kind: Named, name: str) -> bool:
+    """Is it surely a class without such a member?"""
+    stub = _in(_STD, kind.name)
+    code = None if stub is None else stub.argument("type")
+    return name == "type" and code is not None and has_no_type(code, kind.arguments)
+
+
+def constant_of(kind: Named) -> Named | None:
+    """The ``integral_constant`` that a class is, as ``bool_constant<true>``, or is derived from, as ``is_same<A, B>``
+    ([meta.rqmts]); None: it is no such class, or its value is not known."""
+    stub = _in(_STD, kind.name)
+    if stub is None or not stub.has("constant"):
+        return None
+    value = trait_value(stub.argument("constant") or "", kind.arguments)
+    if value is None or value.n is None or value.type is None:
+        return None
+    return Named("integral_constant", (value.type, value))
 
 
 def member(of: Entity, name: str) -> Entity:
@@ -129,6 +158,8 @@ def member(of: Entity, name: str) -> Entity:
     if stub.has("type"):
         return trait_type(stub.argument("type") or "", of.arguments) if name == "type" else None
     if stub.has("constant"):
+        if name == "type":
+            return constant_of(of)
         return trait_value(stub.argument("constant") or "", of.arguments) if name == "value" else None
     if stub.has("limits"):
         return Undeclared((*_STD, of.name, name)) if name in _LIMITS else limits_member(name, of.arguments)
@@ -296,8 +327,8 @@ _COMPUTED: Mapping[str, Callable[[Sequence[Argument]], Type | None]] = {
     "accumulated": _accumulated,
 }
 _CONSTANTS: Mapping[str | None, Entity] = {
-    "true_constant": Named("integral_constant", (TypedConstant(BOOL, 1),)),
-    "false_constant": Named("integral_constant", (TypedConstant(BOOL, 0),)),
+    "true_constant": Named("integral_constant", (BOOL, TypedConstant(BOOL, 1))),
+    "false_constant": Named("integral_constant", (BOOL, TypedConstant(BOOL, 0))),
     "nothing": Scalar("cub::NullType", 1, 1),
 }
 ALIASES = frozenset((*_COMPUTED, *_CONSTANTS))

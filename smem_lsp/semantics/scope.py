@@ -40,7 +40,7 @@ from smem_lsp.semantics.entities import (
     is_value,
 )
 from smem_lsp.semantics.queries import Semantics
-from smem_lsp.semantics.types import Enum, Record, builtin
+from smem_lsp.semantics.types import Enum, Named, Record, builtin
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.source.record import dataclass
@@ -428,7 +428,10 @@ class Scope:
                 own: list[tuple[Declared, Scope]] | None = of.scope.own(name)
                 if not own:
                     own = of.scope.inherited(name, qualified=True)
-                return self.of(own, arguments, name, True) if own else None
+                if not own:
+                    base = library_base(of)
+                    return None if base is None else self.semantics.library_member(base, name)
+                return self.of(own, arguments, name, True)
             case Enum():
                 for enumerator in enumerators(of.decl):
                     if enumerator.name == name:
@@ -678,6 +681,35 @@ def bases_of(record: Record, *, qualified: bool = True) -> list[Record | None]:
 
 def base_of(record: Record, where: tuple[int, int]) -> Record | None:
     """The base class that ``where`` spells in the list of bases; None if it is unknown or virtual."""
+    meaning = _base(record, where)
+    return meaning if isinstance(meaning, Record) and meaning.decl.body is not None else None
+
+
+_MOST_BASES = 64  # that are looked through
+
+
+def library_base(record: Record) -> Named | None:
+    """The one class out of the standard library that a class is derived from, though its declaration is not in sight,
+    as ``struct is_half : std::true_type {}``; None: there is none, or something else is not known, too."""
+    found, waiting, seen = list[Named](), [record], 0
+    while waiting:
+        checkpoint()
+        each, seen = waiting.pop(), seen + 1
+        decl = each.decl
+        if decl.body is None or seen > _MOST_BASES:
+            return None
+        for where in () if decl.bases is None else split(decl.source, *decl.bases, angles=True):
+            base = _base(each, where)
+            if isinstance(base, Record):
+                waiting.append(base)
+            elif isinstance(base, Named):
+                found.append(base)
+            else:
+                return None
+    return found[0] if len(found) == 1 else None
+
+
+def _base(record: Record, where: tuple[int, int]) -> Entity:
     source = record.decl.source
     lo, hi = where
     while lo < hi and (source.kinds[lo] in ("ACCESS", "TYPENAME") or source.texts[lo] == "virtual"):
@@ -688,8 +720,7 @@ def base_of(record: Record, where: tuple[int, int]) -> Record | None:
     outer = record.scope.parent
     if not isinstance(parsed, tree.Name) or outer is None:
         return None
-    meaning = outer.resolve(parsed)
-    return meaning if isinstance(meaning, Record) and meaning.decl.body is not None else None
+    return outer.resolve(parsed)
 
 
 def member_entity(record: Record, name: str) -> Entity:

@@ -10,6 +10,7 @@ from smem_lsp.semantics.sizes import size_of_type
 from smem_lsp.semantics.types import (
     BOOL,
     INTEGERS,
+    VOID,
     Array,
     Enum,
     Named,
@@ -118,8 +119,14 @@ def _chosen(arguments: Sequence[Argument]) -> Type | None:
 
 
 def _enabled(arguments: Sequence[Argument]) -> Type | None:
-    first, types = arguments[0] if arguments else None, types_of(arguments)
-    return types[1] if isinstance(first, TypedConstant) and first.n and len(types) == 2 else None
+    first, types = arguments[0] if arguments else None, (*types_of(arguments), VOID)
+    return types[1] if isinstance(first, TypedConstant) and first.n and len(arguments) <= 2 else None
+
+
+def has_no_type(code: str, arguments: Sequence[Argument]) -> bool:
+    """Has a class with ``type(code)`` surely no member ``type``, as ``enable_if<false>`` ([meta.trans.other])?"""
+    first = arguments[0] if arguments else None
+    return code == "enable_if" and isinstance(first, TypedConstant) and first.n == 0
 
 
 _OF_SEVERAL: Mapping[str, Callable[[Sequence[Argument]], Type | None]] = {
@@ -180,7 +187,8 @@ def trait_value(code: str, arguments: Sequence[Argument]) -> TypedConstant | Non
     """The member ``value`` of a class with ``constant(code)``; None: unknown."""
     if code == "last":
         last = arguments[-1] if arguments else None
-        return last if isinstance(last, TypedConstant) else None
+        kind = BOOL if len(arguments) == 1 else only_type(arguments[:1])
+        return arithmetic.as_type(last, kind) if isinstance(last, TypedConstant) else None
     if code == "same":
         answer = template_arguments.same(*arguments) if len(arguments) == 2 else None
         return None if answer is None else TypedConstant(BOOL, int(answer))

@@ -1,0 +1,98 @@
+"""Classes of constants of the standard library that no header in sight declares: tags and conditions of overloads."""
+
+from __future__ import annotations
+
+import pytest
+from which_is_called import cases
+
+from smem_lsp.engine import check
+
+TAGS = """
+template <class T> struct is_x : std::false_type {}; template <> struct is_x<float> : std::true_type {};
+template <class T> struct wide : std::integral_constant<bool, (sizeof(T) > 4)> {};
+"""
+OWN, HALF = "S[threadIdx.x] = 1", "S[threadIdx.x / 2] = threadIdx.x"
+
+
+def verdict(declared: str, call: str, called: str, other: str) -> str:
+    """``declared`` has functions that write: CALLED, and OTHER ones that a wrong rule would call."""
+    text = declared.replace("CALLED", called).replace("OTHER", other)
+    (report,) = check(
+        f"""
+__shared__ int S[64];
+{TAGS}{text}
+__global__ void k() {{ {call} }}
+void host() {{ k<<<1, 64>>>(); }}
+"""
+    ).kernels
+    assert report.verdict is not None
+    return report.verdict.kind.value
+
+
+BY_TAG = "__device__ void f(std::true_type) { CALLED; } __device__ void f(std::false_type) { OTHER; }"
+IF = "template <class T> __device__ typename std::enable_if<COND>::type f(T) { CALLED; }"
+UNLESS = "template <class T> __device__ typename std::enable_if<!(COND)>::type f(T) { OTHER; }"
+
+
+@pytest.mark.parametrize(
+    ("declared", "call"),
+    cases(
+        f"""
+{BY_TAG}
+> f(std::true_type()); f(std::true_type{{}});
+
+{BY_TAG}
+> f(std::is_same<int, int>()); f(std::is_same<int, int>{{}});
+
+{BY_TAG}
+> f(std::is_same<int, int>::type()); f(std::is_floating_point<float>::type{{}});
+
+{BY_TAG}
+> f(std::integral_constant<bool, sizeof(int) == 4>()); f(std::bool_constant<1>());
+
+{BY_TAG}
+> std::is_integral<int> tag; f(tag);
+
+{BY_TAG}
+> f(is_x<float>()); f(typename is_x<float>::type{{}}); f(wide<double>());
+
+__device__ void f(std::integral_constant<int, 3>) {{ CALLED; }}
+__device__ void f(std::integral_constant<int, 4>) {{ OTHER; }}
+> f(std::integral_constant<int, 1 + 2>{{}});
+
+{IF.replace("COND", "std::is_integral<T>::value")}
+{UNLESS.replace("COND", "std::is_integral<T>::value")}
+> f(1);
+
+{IF.replace("COND", "is_x<T>::value && !wide<T>::value")}
+{UNLESS.replace("COND", "is_x<T>::value && !wide<T>::value")}
+> f(1.f);
+
+template <class T> __device__ std::enable_if_t<is_x<T>::value> f(T) {{ CALLED; }}
+template <class T> __device__ std::enable_if_t<!is_x<T>::value> f(T) {{ OTHER; }}
+> f(1.f);
+
+template <class T, std::enable_if_t<std::is_same<T, int>::value, int> = 0> __device__ void f(T) {{ CALLED; }}
+template <class T, std::enable_if_t<!std::is_same<T, int>::value, int> = 0> __device__ void f(T) {{ OTHER; }}
+> f(1);
+
+template <class T> __device__ typename std::enable_if<(sizeof(T) > 4), int>::type f() {{ CALLED; return 1; }}
+template <class T> __device__ typename std::enable_if<(sizeof(T) <= 4), int>::type f() {{ OTHER; return 1; }}
+> f<double>();
+
+template <class T> __device__ void f(T) {{ if constexpr (is_x<T>::value) {{ CALLED; }} else {{ OTHER; }} }}
+> f(2.f);
+
+template <class T> __device__ void f(T) {{ if constexpr (std::is_same_v<T, float>) {{ CALLED; }} else {{ OTHER; }} }}
+> f(2.f);
+"""
+    ),
+)
+def test_the_one_that_a_tag_or_a_condition_chooses_is_called(declared: str, call: str) -> None:
+    assert verdict(declared, call, OWN, HALF) == "race-free"
+    assert verdict(declared, call, HALF, OWN) == "racy"
+
+
+def test_of_a_condition_that_is_not_known_neither_is_told() -> None:
+    declared = (IF + UNLESS).replace("COND", "mystery<T>::value")
+    assert verdict(declared, "f(1);", OWN, HALF) == "undecided"
