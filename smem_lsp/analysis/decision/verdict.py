@@ -513,6 +513,8 @@ def _why(reply: PairResult, pair: Open) -> Reason:
             return called if term.call else Reason(_BY_ORIGIN.get(term.origin, ReasonKind.VALUE))
     if reply.why is not None and reply.why is not ReasonKind.TOO_HARD:
         return Reason(reply.why)
+    if reply.unknown:
+        return Reason(ReasonKind.VALUE)
     writes = all(each.kind is AccessKind.WRITE for each in (pair.first, pair.second))
     return Reason(ReasonKind.SAME_VALUE if writes else ReasonKind.ADDRESS)
 
