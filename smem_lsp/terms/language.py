@@ -409,9 +409,7 @@ class TermTable:
 
     def _keeps(self, term: Term) -> bool:
         """Is an unsigned number of 32 bits in range? No counter of a loop is taken to wrap."""
-        if isinstance(term, LoopVar):
-            return True
-        return not self.may_fall(term) and self.extent(term).high <= _WORD
+        return (isinstance(term, LoopVar) or not self.may_fall(term)) and self.extent(term).high <= _WORD
 
     # ---- making ----------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,9 @@ FREE, RACY, OPEN = VerdictKind.RACE_FREE, VerdictKind.RACY, VerdictKind.UNDECIDE
         ("s[__nv_bswap16(t) >> 8] = t;", "s[__nv_bswap16(t) >> 9] = t;"),
         ("s[__nv_bswap32(t) >> 24] = t;", "s[__nv_bswap32(t) >> 25] = t;"),
         ("s[__nv_bswap64(t) >> 56] = t;", "s[__nv_bswap64(t) >> 57] = t;"),
+        # other spellings
+        ("s[__builtin_bitreverse32(t) >> 26] = t;", "s[__builtin_bitreverse32(t) >> 27] = t;"),
+        ("if (__builtin_popcountll(t) == 6) s[0] = t;", "if (__builtin_popcount(t) == 5) s[0] = t;"),
     ],
 )
 def test_a_function_of_bits_has_a_value(free: str, racy: str) -> None:
@@ -107,6 +110,7 @@ LOOP = "unsigned long long r = __brev(t); for (int i = 0; i < 2; i++) r ^= 1; "
     "racy",
     [
         LOOP + "if ((unsigned long long)(int)r > 0xFFFFFFFFu) s[t] = t; else s[t ^ 1] = t;",
+        "long long r = 1LL << 40; for (int i = 0; i < t % 4; i++) { r >>= 1; unsigned u = r; if (u == 0) s[0] = t; }",
         "long long r = 1u << 31; r >>= t; if ((unsigned long long)(int)r > 0xFFFFFFFFu) s[t] = t; else s[t ^ 1] = t;",
         "long long r = 1u << 31; for (int i = 0; i < t % 4; i++) r >>= t; if ((long long)(int)r < 0) s[0] = t;",
     ],
