@@ -24,7 +24,9 @@ def _of_value(value: Value, left: list[int]) -> Extent:
         case Thread():
             return THREAD
         case Op(operator=operator, args=args) if operator.spelling in OPERATORS and left[0] > 0:
-            return of_operation(operator.spelling, tuple([_of_value(each, left) for each in args]))
+            return of_operation(
+                operator.spelling, tuple([_of_value(each, left) for each in args]), value.reading
+            )
         case Op(operator=Operator.CALL, name=name, args=(of,)) if left[0] > 0:
             return of_operation(f"{name}()", (_of_value(of, left),))
         case Sym(name=name):

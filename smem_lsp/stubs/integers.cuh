@@ -16,10 +16,10 @@
 [[smem::pure, smem::value(first_set)]] int __ffs(int x);
 [[smem::pure, smem::value(popcount)]] int __popc(unsigned x);
 [[smem::pure, smem::value(reversed)]] unsigned __brev(unsigned x);
-[[smem::pure]] int __clzll(long long x);
-[[smem::pure]] int __ffsll(long long x);
-[[smem::pure]] int __popcll(unsigned long long x);
-[[smem::pure]] unsigned long long __brevll(unsigned long long x);
+[[smem::pure, smem::value(leading_zeros)]] int __clzll(long long x);
+[[smem::pure, smem::value(first_set)]] int __ffsll(long long x);
+[[smem::pure, smem::value(popcount)]] int __popcll(unsigned long long x);
+[[smem::pure, smem::value(reversed)]] unsigned long long __brevll(unsigned long long x);
 [[smem::pure]] unsigned __byte_perm(unsigned x, unsigned y, unsigned s);
 [[smem::pure]] int __hadd(int x, int y);
 [[smem::pure]] __half __hadd(__half a, __half b);
@@ -27,9 +27,9 @@
 [[smem::pure]] int __rhadd(int x, int y);
 [[smem::pure]] unsigned __uhadd(unsigned x, unsigned y);
 [[smem::pure]] unsigned __urhadd(unsigned x, unsigned y);
-[[smem::pure]] unsigned short __nv_bswap16(unsigned short in);
-[[smem::pure]] unsigned __nv_bswap32(unsigned in);
-[[smem::pure]] unsigned long long __nv_bswap64(unsigned long long in);
+[[smem::pure, smem::value(bytes_reversed)]] unsigned short __nv_bswap16(unsigned short in);
+[[smem::pure, smem::value(bytes_reversed)]] unsigned __nv_bswap32(unsigned in);
+[[smem::pure, smem::value(bytes_reversed)]] unsigned long long __nv_bswap64(unsigned long long in);
 [[smem::pure]] unsigned __fns(unsigned mask, unsigned base, int offset);
 [[smem::pure]] unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned shift);
 [[smem::pure]] unsigned __funnelshift_lc(unsigned lo, unsigned hi, unsigned shift);

@@ -9,6 +9,15 @@
 [[smem::model(memory)]] void __builtin_prefetch(const void* address, int write = 0, int locality = 3);
 [[smem::model(address_question)]] void __builtin_assume(bool condition);
 [[smem::model(address_question), smem::value(first)]] long __builtin_expect(long value, long expected);
+[[smem::pure, smem::value(popcount)]] int __builtin_popcount(unsigned x);
+[[smem::pure, smem::value(popcount)]] int __builtin_popcountll(unsigned long long x);
+[[smem::pure, smem::value(first_set)]] int __builtin_ffs(int x);
+[[smem::pure, smem::value(first_set)]] int __builtin_ffsll(long long x);
+[[smem::pure, smem::value(reversed)]] unsigned __builtin_bitreverse32(unsigned x);
+[[smem::pure, smem::value(reversed)]] unsigned long long __builtin_bitreverse64(unsigned long long x);
+[[smem::pure, smem::value(bytes_reversed)]] unsigned short __builtin_bswap16(unsigned short x);
+[[smem::pure, smem::value(bytes_reversed)]] unsigned __builtin_bswap32(unsigned x);
+[[smem::pure, smem::value(bytes_reversed)]] unsigned long long __builtin_bswap64(unsigned long long x);
 template <class T> [[smem::model(same_address)]] T* __builtin_assume_aligned(T* address, size_t alignment, ...);
 template <class T> [[smem::model(same_address), smem::value(address)]] T* __addressof(T& object);
 

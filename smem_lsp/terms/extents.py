@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from smem_lsp.source.integers import MOST_SHIFTED, TRUTHS, UNARY
 from smem_lsp.terms.bit_functions import MOST
-from smem_lsp.terms.intervals import ANY, of_one, of_two
+from smem_lsp.terms.intervals import ANY, of_one, of_two, wrapped
 from smem_lsp.terms.operators import OperandType
 
 _LARGEST = 1 << 128  # beyond every type
@@ -44,17 +44,23 @@ def of_symbol(name: str) -> Extent:
     return Extent(1, _SIZE) if name.startswith("blockDim.") else FREE
 
 
-def of_operation(operator: str, args: tuple[Extent, ...]) -> Extent:
-    """The extent of what an operator, as C spells it, makes of operands of these extents."""
+def of_operation(
+    operator: str, args: tuple[Extent, ...], reading: OperandType = OperandType.UNKNOWN
+) -> Extent:
+    """The extent of what an operator, as C spells it, makes of operands of these extents. ``reading``: as what it reads
+    them."""
     if operator in TRUTHS:
         return TRUTH
     if operator == "?:":
-        return _either(args[1], args[2])
+        return either(args[1], args[2])
     if operator in MOST:
         return Extent(0, MOST[operator])
     if len(args) == 1:
         return Extent(*of_one(operator, args[0][:2]), args[0].certain) if operator in UNARY else FREE
-    found = _of_two(operator, *args) if len(args) == 2 else FREE
+    if len(args) != 2:
+        return FREE
+    one, other = (_read(each, reading) for each in args)
+    found = _of_two(operator, one, args[1] if operator == ">>" else other)
     return Extent(max(found.low, -_LARGEST), min(found.high, _LARGEST), found.certain)
 
 
@@ -71,7 +77,18 @@ def bits_of(reading: OperandType) -> int:
     return 32 if reading in (OperandType.INT, OperandType.UNSIGNED) else 64
 
 
-def _either(a: Extent, b: Extent) -> Extent:
+def _read(extent: Extent, reading: OperandType) -> Extent:
+    """As an operator reads it: an unsigned type makes a large number of one below 0. What is free is taken not to get
+    there."""
+    if reading.mask is None or extent.low >= 0:
+        return extent
+    if extent.certain:
+        return Extent(*wrapped(extent[:2], reading.mask))
+    return Extent(0, max(extent.high, _SMALL), False)
+
+
+def either(a: Extent, b: Extent) -> Extent:
+    """Of a number that is one of two."""
     return Extent(min(a.low, b.low), max(a.high, b.high), a.certain and b.certain)
 
 
@@ -81,7 +98,7 @@ def _of_two(operator: str, a: Extent, b: Extent) -> Extent:
     if operator in ("/", "%") and b.low <= 0:
         return FREE
     if operator in ("<<", ">>") and not (b.certain and b.low >= 0 and b.high <= MOST_SHIFTED):
-        return FREE
+        return FREE if operator == "<<" else Extent(min(a.low, 0), max(a.high, 0), a.certain)
     found = of_two(operator, a[:2], b[:2])
     return FREE if found == ANY else Extent(*found, a.certain and b.certain)
 

@@ -9,7 +9,7 @@ levels are computed later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from enum import IntEnum
 from typing import Final
@@ -18,9 +18,19 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import ABSORBING, NEUTRAL, OPERATORS, TRUTHS, UNARY
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
-from smem_lsp.terms.bit_functions import BIT_FUNCTIONS, REVERSED
-from smem_lsp.terms.extents import FREE, THREAD, WIDE, Extent, bits_of, leaves, of_operation, of_symbol
-from smem_lsp.terms.operators import OperandType, computed, operator_of
+from smem_lsp.terms.bit_functions import BIT_FUNCTIONS
+from smem_lsp.terms.extents import (
+    FREE,
+    THREAD,
+    WIDE,
+    Extent,
+    bits_of,
+    either,
+    leaves,
+    of_operation,
+    of_symbol,
+)
+from smem_lsp.terms.operators import READS, OperandType, computed, operator_of
 
 
 class Level(IntEnum):
@@ -70,10 +80,11 @@ class Sym(Term):
 
 @dataclass(slots=True, eq=False)
 class LoopVar(Term):
-    """A variable that a loop changes, at the start of the current iteration."""
+    """A variable that a loop changes, at the start of the current iteration. ``init``: in front of the loop."""
 
     loop: int = 0  # point
     variable: int = 0
+    init: Term | None = None
 
     @property
     def key(self) -> tuple[int, int]:
@@ -115,8 +126,14 @@ Carrier = LoopVar | OpaqueTerm
 RESULTS = frozenset(("call", "written"))  # origins: what is not followed gives it
 
 _WORD = 0xFFFFFFFF  # what an unsigned number of 32 bits is at most
+_READS = frozenset(each.spelling for each in READS)
 _FALLING = ("-", "neg", "~")
 _ARITHMETIC = BIT_FUNCTIONS.keys() | OPERATORS
+COMPUTES: Mapping[str, Callable[[int], int]] = {
+    **UNARY,
+    **{spelling: each.of for spelling, each in BIT_FUNCTIONS.items()},
+}
+"""What operators, and functions of bits, make of one number."""
 WHOLE_POINTS = frozenset(("float()", "rounded()", "int()"))
 POINTS = WHOLE_POINTS | {"float/()"}
 """Functions from and to numbers with a point; the whole ones keep integers, the rounding one those of 24 bits."""
@@ -150,6 +167,7 @@ class TermTable:
     _read: dict[tuple[str, tuple[Term, ...], OperandType], Term] = field(default_factory=dict)
     _falling: dict[Term, bool] = field(default_factory=dict)
     _extents: dict[Term, Extent] = field(default_factory=dict)
+    _casts: dict[Term, Term] = field(default_factory=dict)
     _widths: dict[Term, Extent] = field(default_factory=dict)
     unwrapped: dict[Term, None] = field(default_factory=dict)
     _leaves: dict[_Leaf, Term] = field(default_factory=dict)
@@ -222,10 +240,10 @@ class TermTable:
             self._leaves[name] = found
         return found
 
-    def loop_var(self, loop: int, variable: int) -> LoopVar:
+    def loop_var(self, loop: int, variable: int, init: Term | None = None) -> LoopVar:
         found = self._leaves.get((loop, variable))
         if found is None:
-            made = LoopVar(self._next(), Level.BLOCK, loop=loop, variable=variable)
+            made = LoopVar(self._next(), Level.BLOCK, loop=loop, variable=variable, init=init)
             made.carried = frozenset((made,))
             self._leaves[loop, variable] = made
             return made
@@ -275,13 +293,15 @@ class TermTable:
 
     def op(self, operator: str, *args: Term, reading: OperandType = OperandType.UNKNOWN) -> Term:
         """``operator`` applied to ``args``, folded where that is certain for the type that ``reading`` says."""
+        count = 1 if operator == ">>" else len(args)  # how many operands it reads
         if reading is not OperandType.UNKNOWN:
-            read = args[:1] if operator == ">>" else args
-            args = (*(self.fitted(each, reading) for each in read), *args[len(read) :])
+            args = (*(self.fitted(each, reading) for each in args[:count]), *args[count:])
             if reading.mask is not None:
-                self._note_unwrapped(args[: len(read)], reading)
-            if any(map(self.may_fall, args)):
+                self._note_unwrapped(args[:count], reading)
+            if any(map(self.may_leave, args)):
                 return self._op_reading(operator, args, reading)
+        elif operator in _READS:
+            args = (*map(self._unread, args[:count]), *args[count:])
         key = operator, args
         found = self._ops.get(key)
         if found is None:
@@ -302,10 +322,16 @@ class TermTable:
                 return THREAD
             if isinstance(term, Sym):
                 return of_symbol(term.name) if term.name.startswith(_BUILTIN) else parameter
-            if not isinstance(term, Op) or term.operator not in OPERATORS:
-                return FREE
-            args = tuple([self._extent(each, parameter, known) for each in term.args])
-            found = known[term] = of_operation(term.operator, args)
+            if isinstance(term, Op) and term.operator in _ARITHMETIC:
+                args = tuple([self._extent(each, parameter, known) for each in term.args])
+                found = of_operation(term.operator, args, term.reading)
+            else:
+                found = FREE
+                for each in _begins_as(term):
+                    extent = self._extent(each, FREE, self._extents)
+                    if leaves(extent, OperandType.INT):
+                        found = either(found, extent)
+            known[term] = found
         return found
 
     def fitted(self, term: Term, reading: OperandType) -> Term:
@@ -318,6 +344,15 @@ class TermTable:
             return self.op("&", term, mask)
         half = self.const(1 << bits - 1)
         return self.op("-", self.op("&", self.op("+", term, half), mask), half)
+
+    def _unread(self, term: Term) -> Term:
+        """A number of a type that is not known: of one beyond ``int`` nothing is known."""
+        if not leaves(self.extent(term), OperandType.INT):
+            return term
+        found = self._casts.get(term)
+        if found is None:
+            found = self._casts[term] = self.opaque("lost", (term,))
+        return found
 
     def _note_unwrapped(self, args: tuple[Term, ...], reading: OperandType) -> None:
         """An operator reads unsigned numbers that would wrap if a parameter were large: they are taken not to."""
@@ -339,16 +374,18 @@ class TermTable:
             self._read[key] = found
         return found
 
+    def may_leave(self, term: Term) -> bool:
+        """May types disagree about it: is it below 0 or beyond ``int``, where no symbol is negative or large?"""
+        return self.may_fall(term) or leaves(self.extent(term), OperandType.INT)
+
     def may_fall(self, term: Term) -> bool:
-        """May operations bring it below 0, or there as a signed number, where no symbol is negative?"""
+        """May operations bring it below 0, where no symbol is negative?"""
         if not isinstance(term, Op):
             if isinstance(term, OpaqueTerm):
                 return term.origin == "exit"
             return isinstance(term, LoopVar) or (isinstance(term, Const) and term.n < 0)
-        if term.operator == REVERSED:
-            return True
         if term.natural:
-            return term.operator == "&" and isinstance(term.args[1], Const) and term.args[1].n >= _WORD
+            return False
         found = self._falling.get(term)
         if found is None:
             found = self._falling[term] = term.operator in _FALLING or any(map(self.may_fall, term.args))
@@ -372,9 +409,7 @@ class TermTable:
 
     def _keeps(self, term: Term) -> bool:
         """Is an unsigned number of 32 bits in range? No counter of a loop is taken to wrap."""
-        if isinstance(term, LoopVar):
-            return True
-        return not self.may_fall(term) and self.extent(term).high <= _WORD
+        return (isinstance(term, LoopVar) or not self.may_fall(term)) and self.extent(term).high <= _WORD
 
     # ---- making ----------------------------------------------------------------------------------------------------
 
@@ -453,7 +488,7 @@ class TermTable:
     def _fold_one(self, operator: str, operand: Term) -> Term | None:
         if not isinstance(operand, Const):
             return None
-        computes = UNARY.get(operator) or BIT_FUNCTIONS.get(operator)
+        computes = COMPUTES.get(operator)
         return None if computes is None else self.const(computes(operand.n))
 
     def _fold_division(self, operator: str, a: Term, b: Term) -> Term | None:
@@ -481,7 +516,7 @@ class TermTable:
         for quotient, by in (term.args, term.args[::-1]):
             if isinstance(quotient, Op) and quotient.operator == "/" and quotient.args[1] is by:
                 signed = quotient.reading in (OperandType.INT, OperandType.LONG)
-                return quotient if signed or not self.may_fall(quotient.args[0]) else None
+                return quotient if signed or not self.may_leave(quotient.args[0]) else None
         return None
 
     def _fold_constants(self, operator: str, a: int, b: int, reading: OperandType) -> Term | None:
@@ -523,6 +558,13 @@ class TermTable:
         if operator == "||" and a.n:
             return self.const(1)
         return None
+
+
+def _begins_as(term: Term) -> tuple[Term, ...]:
+    """What a loop variable is in front of its loop, and what a variable may be behind one."""
+    if isinstance(term, LoopVar):
+        return () if term.init is None else (term.init,)
+    return term.sources[: term.one_of] if isinstance(term, OpaqueTerm) else ()
 
 
 def _exchanged(kind: str, args: tuple[Term, ...]) -> tuple[Level, frozenset[Carrier]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from smem_lsp.analysis.host.api import MODELS, api_of, handle_types, words_of_lifetimes
+from smem_lsp.elaborate.conversions import bits_of, range_of
 from smem_lsp.lowering.callees.library_names import LIBRARY
 from smem_lsp.lowering.library.values import KNOWN
 from smem_lsp.semantics.collect import collect, inside
@@ -20,14 +21,17 @@ from smem_lsp.semantics.declarations import (
     FunctionDecl,
     Source,
 )
-from smem_lsp.semantics.intrinsics import signature
+from smem_lsp.semantics.entities import UNKNOWN
+from smem_lsp.semantics.intrinsics import parameter_type, returned_by, signature
 from smem_lsp.semantics.library_entities import ALIASES, LAYOUTS
 from smem_lsp.semantics.type_traits import CONSTANTS, TYPES
+from smem_lsp.semantics.types import Scalar, scalar_of
 from smem_lsp.syntax import stubs, symbols
 from smem_lsp.syntax.brackets import match_brackets
 from smem_lsp.syntax.known_names import known
 from smem_lsp.syntax.lexer import lex
 from smem_lsp.targets.dialects import CUDA, DIALECTS, HIP
+from smem_lsp.terms.bit_functions import BIT_FUNCTIONS, VALUES, BitFunction, bit_function
 from smem_lsp.unit.host_models import MODELS as OF_NUMBERS
 
 FILES = [*sorted(stubs.FOLDER.glob("*.cuh")), *sorted((stubs.FOLDER / "host").glob("*.cuh"))]
@@ -126,6 +130,22 @@ def test_a_dialect_spells_the_api_in_its_own_way() -> None:
 
 def test_every_value_has_code_and_all_code_a_declaration() -> None:
     assert {each.value for each in OWN if each.value} == KNOWN
+
+
+def test_every_function_of_bits_has_a_record_and_every_record_a_declaration() -> None:
+    """A value of the stub files that a record gives means something for an operand of this width alone."""
+    found: dict[str, BitFunction] = {}
+    for each in OWN:
+        if each.value not in VALUES:
+            continue
+        operand, result = scalar_of(parameter_type(each, 0)), returned_by(each.name, [UNKNOWN], None).type
+        assert operand is not None and isinstance(result, Scalar), each.text
+        function = bit_function(each.value, bits_of(operand))
+        assert function is not None, f"no record in terms/bit_functions.py: {each.text}"
+        assert function.most <= range_of(result)[1], each.text
+        found[each.name] = function
+    for function in BIT_FUNCTIONS.values():
+        assert found.get(function.name) is function, f"no declaration: {function.name}"
 
 
 def test_every_storage_has_code_and_all_code_a_declaration() -> None:

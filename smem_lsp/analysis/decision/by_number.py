@@ -14,7 +14,7 @@ from smem_lsp.analysis.decision.formulas import (
 )
 from smem_lsp.analysis.decision.hidden_values import HiddenValues
 from smem_lsp.source.record import dataclass
-from smem_lsp.terms.bit_functions import BIT_FUNCTIONS
+from smem_lsp.terms.bit_functions import BitFunction, Counting
 from smem_lsp.terms.language import (
     Const,
     Op,
@@ -24,7 +24,6 @@ from smem_lsp.terms.language import (
 )
 
 _MOST_HINTS = 48
-_LAST_BIT = 31
 _WIDTH = 16  # bits of which a conjunction or a difference of two unknown numbers is made
 
 
@@ -164,25 +163,21 @@ class ByNumber(HiddenValues):
             return None
         return self.digits.of_bits(name, left, right, bits)
 
-    def of_function(self, name: str, argument: Term, one: Expression) -> Expression | None:
-        """``__popc(n)``, ``__brev(n)``, ``__clz(n)`` and ``__ffs(n)``, bit by bit of a number that is not negative;
-        None: another one, or too many bits."""
+    def of_function(self, function: BitFunction, argument: Term, one: Expression) -> Expression | None:
+        """A function of bits, bit by bit of a number that is not negative; None: another one, or too many bits."""
         low, high = self.bounds.interval(argument)
-        if low < 0 or high.bit_length() > _WIDTH:
+        if low < 0 or high.bit_length() > min(_WIDTH, function.bits):
             return None
         whole = [self.digits.divided(one, 1 << at)[0] for at in range(high.bit_length())]
         bits = [self.digits.divided(each, 2)[1] for each in whole]
-        if name in ("__popc()", "__brev()"):
-            weighed = (
-                bit if name == "__popc()" else bit * (1 << (_LAST_BIT - at)) for at, bit in enumerate(bits)
-            )
-            return sum(weighed, number(0))
-        if name not in ("__clz()", "__ffs()"):
-            return None
-        found = number(BIT_FUNCTIONS[name](0))
-        places = enumerate(bits) if name == "__clz()" else reversed([*enumerate(bits)])
-        for at, bit in places:  # of those that are set, the last one counts
-            found = self.digits.chosen(bit.equals(1), number(BIT_FUNCTIONS[name](1 << at)), found)
+        known = [*zip(bits, function.stands_for)]
+        if function.counting is Counting.EACH:
+            return sum((bit * n for bit, n in known), number(0))
+        found = number(function.of_none)
+        for bit, n in known if function.counting is Counting.HIGHEST else reversed(known):
+            found = self.digits.chosen(
+                bit.equals(1), number(n), found
+            )  # of those that are set, the last one counts
         return found
 
     def partner(self, term: Op, who: int, ahead: int) -> Expression | None:

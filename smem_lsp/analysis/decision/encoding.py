@@ -27,7 +27,7 @@ from smem_lsp.analysis.values.few_values import few_values
 from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import COMMUTATIVE, TRUTHS
 from smem_lsp.source.record import dataclass
-from smem_lsp.terms.bit_functions import BIT_FUNCTIONS, REVERSED
+from smem_lsp.terms.bit_functions import BIT_FUNCTIONS
 from smem_lsp.terms.language import (
     SHUFFLES,
     Const,
@@ -41,7 +41,6 @@ from smem_lsp.terms.language import (
 )
 from smem_lsp.terms.operators import OperandType
 
-_TAKING_PARTS = frozenset((">>", "/", "%", "&"))
 _MOST_VALUES = 12  # of an operand that are told apart
 _LONG = 200  # characters of an expression
 
@@ -169,13 +168,7 @@ class Encoder(LoopValues):
         return self.levels.values.table.may_fall(term) and self.bounds.interval(term)[0] < 0
 
     def read(self, term: Op, arg: Term, who: int, ahead: int) -> Expression:
-        """An operand as the type that the operator reads it as. A number of which the 32nd bit may be set is followed
-        where nothing can carry it further: a sum or a product of it may wrap."""
-        if isinstance(arg, Op) and arg.operator == REVERSED:
-            if term.operator in _TAKING_PARTS and isinstance(term.args[1], Const):
-                found = self.of_function(arg.operator, arg.args[0], self.value(arg.args[0], who, ahead))
-                return self.value(arg, who, ahead) if found is None else found
-            return self.value(arg, who, ahead)
+        """An operand as the type that the operator reads it as."""
         found = self.value(arg, who, ahead)
         mask = term.reading.mask
         if mask is None or not self.may_be_negative(arg):
@@ -200,8 +193,8 @@ class Encoder(LoopValues):
             return self.value(args[1], who, ahead)  # all lanes have it
         if name in ANY_LANE and args:
             return self.any_lane(term, who, ahead)
-        if name in BIT_FUNCTIONS and name != REVERSED:
-            return self.of_function(name, args[0], self.value(args[0], who, ahead))
+        if name in BIT_FUNCTIONS:
+            return self.of_function(BIT_FUNCTIONS[name], args[0], self.value(args[0], who, ahead))
         if len(args) == 1 and (term.known or name in ARITHMETIC):
             one = self.value(args[0], who, ahead)
             return -one if name == "neg" else -one - 1 if name == "~" else None

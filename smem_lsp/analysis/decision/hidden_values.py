@@ -289,10 +289,10 @@ class HiddenValues(Unknowns):
         if not self.has_warps:
             return
         vote = rank_of(term, self.dims)
-        if vote is None:
+        if vote is None or not isinstance(term, Op):
             return
         lane = self.digits.divided(self.linear(who), WARP_SIZE)[1]
-        count = self.value(self.levels.values.table.op("__popc()", vote.term), who)
+        count = self.value(self.levels.values.table.op(term.operator, vote.term), who)
         votes = self.holds(vote.holds, who)
         from_here = count - found + lane  # and the lanes that vote from this one on
         self.side += [

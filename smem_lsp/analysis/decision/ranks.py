@@ -12,9 +12,9 @@ from smem_lsp.analysis.values.evaluate import Evaluator
 from smem_lsp.ir.nodes import Dims
 from smem_lsp.source import record
 from smem_lsp.targets.every import MAX_THREADS, WARP_SIZE
+from smem_lsp.terms.bit_functions import COUNTS
 from smem_lsp.terms.language import Const, Op, Sym, Term, parts_of
 
-_COUNT = "__popc()"
 _VOTE = "__ballot_sync()"
 _SHUFFLE = "__shfl_sync()"
 _EVERY_LANE = (-1, (1 << WARP_SIZE) - 1)
@@ -30,7 +30,7 @@ class Vote:
 
 def is_count(term: Term) -> bool:
     """Is it the place of a lane among those that vote alike, or how many there are, as far as its form says?"""
-    if not isinstance(term, Op) or term.operator != _COUNT:
+    if not isinstance(term, Op) or term.operator not in COUNTS:
         return False
     (bits,) = term.args
     votes = bits.args if _is_conjunction(bits) else (bits,)
@@ -40,7 +40,7 @@ def is_count(term: Term) -> bool:
 def rank_of(term: Term, dims: Dims | None) -> Vote | None:
     """The vote among whose lanes ``term`` is the place of the thread, counted from 0. ``dims``: the block; None: one of
     any number of threads in x."""
-    bits = term.args[0] if isinstance(term, Op) and term.operator == _COUNT else None
+    bits = term.args[0] if isinstance(term, Op) and term.operator in COUNTS else None
     if bits is None or not _is_conjunction(bits):
         return None
     for vote, others in (bits.args, bits.args[::-1]):

@@ -67,6 +67,6 @@ def _reading_of_both(table: TermTable, one: Op, other: Op) -> OperandType | None
     if one.reading is other.reading:
         return one.reading
     for each, known in ((one, other), (other, one)):
-        if each.reading is OperandType.UNKNOWN and not any(map(table.may_fall, each.args)):
+        if each.reading is OperandType.UNKNOWN and not any(map(table.may_leave, each.args)):
             return known.reading
     return None

@@ -15,11 +15,11 @@ from itertools import compress
 from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.ir.nodes import Access, Dims
 from smem_lsp.source import checkpoint
-from smem_lsp.source.integers import BINARY, MOST_SHIFTED, TRUTHS, UNARY
+from smem_lsp.source.integers import BINARY, MOST_SHIFTED, TRUTHS
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
 from smem_lsp.terms.bit_functions import BIT_FUNCTIONS
-from smem_lsp.terms.language import WHOLE_POINTS, Const, LoopVar, Op, OpaqueTerm, Sym, Term, Thread
+from smem_lsp.terms.language import COMPUTES, WHOLE_POINTS, Const, LoopVar, Op, OpaqueTerm, Sym, Term, Thread
 from smem_lsp.terms.operators import READS, OperandType
 
 Vector = int | list[int]
@@ -27,8 +27,8 @@ Vector = int | list[int]
 _LIMIT = 1 << 31
 _READS = frozenset(each.spelling for each in READS)
 _NARROW = (OperandType.UNKNOWN, OperandType.INT)
-_FULL = ("&", "__brev()")  # may need the 32nd bit
-_WIDE = frozenset((*_FULL, "?:", "/", "%", ">>", "min", "max"))  # and what may return such a number
+# what may return a number that needs the 32nd bit
+_WIDE = BIT_FUNCTIONS.keys() | {"&", "?:", "/", "%", ">>", "min", "max"}
 
 _WHOLE_WORDS = ((1 << 32) - 1, (1 << 64) - 1)
 # of a result only the low bits of the operands decide the low bits
@@ -52,7 +52,6 @@ _OF_VECTOR: dict[str, Callable[[list[int], int], list[int]]] = {
     "/": lambda a, b: [v // b for v in a],
     "%": lambda a, b: [v % b for v in a],
 }
-_SINGLE: Mapping[str, Callable[[int], int]] = {**UNARY, **BIT_FUNCTIONS}
 
 
 def asks(access: Access, threads: Evaluator) -> Evaluator | None:
@@ -218,7 +217,7 @@ class Evaluator:
             return self._select(args[0], args[1], args[2])
         if name in ("&&", "||"):
             return self._short_circuit(name, args[0], args[1])
-        if name not in BINARY and name not in _SINGLE:
+        if name not in BINARY and name not in COMPUTES:
             given = self._given(term)  # a function: `__shfl_down_sync()`
             return self.value(args[0]) if given is None and name in WHOLE_POINTS else given
         if name == "&" and isinstance(args[1], Const) and args[1].n in _WHOLE_WORDS:
@@ -226,7 +225,7 @@ class Evaluator:
             return None if whole is None else _each(lambda n: n & mask, whole)
         first = self.value(args[0])
         if len(args) == 1:
-            return None if first is None else self._checked(term, _each(_SINGLE[name], first))
+            return None if first is None else self._checked(term, _each(COMPUTES[name], first))
         second = self.value(args[1])
         if first is None or second is None:
             return None
@@ -253,7 +252,7 @@ class Evaluator:
             natural = term.args[0].natural
             one = len(known) == 1
             found = (
-                _each(_SINGLE[term.operator], known[0])
+                _each(COMPUTES[term.operator], known[0])
                 if one
                 else _pairwise(term.operator, known[0], known[1], natural=natural)
             )
@@ -261,9 +260,9 @@ class Evaluator:
         return found
 
     def _checked(self, term: Op, value: Vector) -> Vector | None:
-        if not self.strict or term.operator in TRUTHS:
+        if not self.strict or term.operator in TRUTHS or term.operator in BIT_FUNCTIONS:
             return value
-        limit = _LIMIT if term.reading.mask is None and term.operator not in _FULL else 2 * _LIMIT
+        limit = _LIMIT if term.reading.mask is None and term.operator != "&" else 2 * _LIMIT
         if isinstance(value, int):
             return value if -_LIMIT <= value < limit else None
         return value if (term.natural or min(value) >= -_LIMIT) and max(value) < limit else None

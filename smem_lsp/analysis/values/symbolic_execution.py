@@ -411,7 +411,8 @@ class _SymbolicWalk:
         """The value of a loop-changed variable at the start of an iteration."""
         atom = here.atoms.get(variable)
         if atom is None:
-            atom = here.atoms[variable] = self.table.loop_var(here.node.point, variable)
+            init = self.resolved(here.init.get(variable), variable)
+            atom = here.atoms[variable] = self.table.loop_var(here.node.point, variable, init)
             if here.closed:
                 self.advance(here, atom)
         return atom

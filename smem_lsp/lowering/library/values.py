@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from smem_lsp.elaborate.conversions import bits_of
 from smem_lsp.ir.nodes import AccessKind
 from smem_lsp.ir.values import Const, Op, Value, operation
 from smem_lsp.lowering.callees.intrinsics import declared, has, is_limit, is_pure, value_of
@@ -11,8 +12,9 @@ from smem_lsp.lowering.state import conversions
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.semantics.intrinsics import parameter_type
-from smem_lsp.semantics.types import INT, INTEGERS, LONG, UNSIGNED, Type, vector_element
+from smem_lsp.semantics.types import INT, INTEGERS, LONG, UNSIGNED, Type, scalar_of, vector_element
 from smem_lsp.syntax import tree
+from smem_lsp.terms.bit_functions import VALUES, BitFunction, bit_function
 from smem_lsp.terms.operators import OperandType, Operator
 
 _LIMITS = {"minimum": Operator.MIN, "maximum": Operator.MAX}
@@ -27,14 +29,16 @@ _READINGS: Mapping[Type | None, OperandType] = {
     INTEGERS["long long"]: OperandType.LONG,
     INTEGERS["unsigned long long"]: OperandType.UNSIGNED_LONG,
 }
+# what a function of bits takes: its bits count, whatever their sign
+_OPERANDS: Mapping[int, Type] = {
+    bits_of(each): each for each in (INTEGERS["unsigned short"], UNSIGNED, INTEGERS["unsigned long long"])
+}
 _LOADS = {"load": Operator.LOAD, "readonly": Operator.READONLY}  # `readonly`: of what nobody writes meanwhile
-# Functions of bits are terms of their own, whatever a library calls them.
-_TERMS = {"popcount": "__popc", "leading_zeros": "__clz", "first_set": "__ffs", "reversed": "__brev"}
 # `product` multiplies the low 24 bits of its operands. Of an atomic operation and of an address (``addresses.py``)
 # the others are.
 KNOWN = frozenset(
     (
-        *(*_LIMITS, *_FLOATING_LIMITS, *_LOADS, *_TERMS, "product", "absolute", "log2"),
+        *(*_LIMITS, *_FLOATING_LIMITS, *_LOADS, *VALUES, "product", "absolute", "log2"),
         *("sum", "difference", "exchange_if_equal", "address", "first"),
     )
 )
@@ -47,6 +51,10 @@ def value_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
         return ctx.out.fresh(uniform=True)
     values = [ctx.lower.number(ctx, argument, scope) for argument in expr.arguments]
     note_exchange(ctx, expr, name, values)
+    function = _of_bits(name)
+    if function is not None and len(values) == 1:
+        given, wanted = expr.arguments[0], _OPERANDS[function.bits]
+        return Op(Operator.CALL, (conversions.assigned(ctx, values[0], given, wanted, scope),), function.name)
     value = value_of(name)
     if value == "log2" and len(values) == 1:
         power = _exponent(values[0], expr.arguments[0])
@@ -70,6 +78,13 @@ def value_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
             Operator.SET_MEMBER, (made, conversions.assigned(ctx, number, given, element, scope)), component
         )
     return made
+
+
+def _of_bits(name: str) -> BitFunction | None:
+    """The function of bits that a name means, whatever a library calls it; None: it means another one."""
+    found = declared(name)
+    kind = scalar_of(parameter_type(found[0], 0)) if found and found[0].value in VALUES else None
+    return None if kind is None else bit_function(found[0].value, bits_of(kind))
 
 
 def note_exchange(ctx: Context, expr: tree.Call, name: str, values: Sequence[Value]) -> None:
@@ -117,7 +132,7 @@ def result_of(ctx: Context, name: str, arguments: list[Value]) -> Value:
         return operation(Operator.MAX, arguments[0], operation(Operator.NEGATE, *arguments), reading=reading)
     if value in _FLOATING_LIMITS and any(isinstance(a, Const) and abs(a.n) <= _EXACT for a in arguments):
         return Op(_FLOATING_LIMITS[value], tuple(arguments))
-    return Op(Operator.CALL, tuple(arguments), _TERMS.get(value, name))
+    return Op(Operator.CALL, tuple(arguments), name)
 
 
 def _exponent(value: Value, expr: tree.Expr) -> int | None:

@@ -25,7 +25,6 @@ from smem_lsp.lowering.state.floating_values import (
     OF_POINTS,
     QUOTIENT,
     TRUTHS,
-    WITHOUT,
     is_whole,
     rounded,
     without_point,
@@ -41,7 +40,6 @@ from smem_lsp.terms.operators import READS, OperandType, Operator
 
 _FALLING = (Operator.SUBTRACT, Operator.NEGATE, Operator.BIT_NOT)
 _UNREAD = (Operator.LOAD, Operator.READONLY, Operator.ELEMENT, Operator.MEMBER, Operator.CALL)
-_FULL = frozenset(("__brev",))  # calls whose result needs the 32nd bit, which another type takes for a sign
 _WORD = 0xFFFFFFFF
 _WITH_POINT = 1 << 40
 _OF_BITS = 1 << 48
@@ -222,7 +220,7 @@ def _of_unknown(value: Value, wanted: Scalar) -> Value:
     if wanted.kind == "float":
         return _as_real(value, None, wanted)
     if bits_of(wanted) == _FULL_BITS[0]:
-        return _signed_full(value, wanted)
+        return _wrapped(value, wanted)
     if bits_of(wanted) == _FULL_BITS[1]:
         return Op(Operator.CAST, (value,)) if _falls(value) else _unread(value)
     return value if _fits(value, wanted) else Op(Operator.CAST, (value,))
@@ -250,8 +248,9 @@ def _integer(value: Value, given: Scalar | None, wanted: Scalar) -> Value:
         if wanted.size == 8 and _is_word(given) and (_may_leave(value) or _shifts_freely(value)):
             return operation(Operator.BIT_AND, value, Const(_WORD))
         return _wrapped(value, given)  # what `<<` moved out of it is lost ([expr.shift]/2)
-    cut = _wrapped(_signed_full(value, wanted), wanted)
-    if bits_of(given) <= bits_of(wanted) or isinstance(cut, Const) or not _may_leave(cut):
+    cut = _wrapped(value, wanted)
+    modulo = bits_of(given) <= bits_of(wanted) and (given.signed or not wanted.signed)
+    if modulo or isinstance(cut, Const) or not _may_leave(cut):
         return cut
     return _read_as(cut, wanted)
 
@@ -396,16 +395,6 @@ def keeps_integers(kind: Type | None) -> bool:
     return found is None or found.kind == "other" or (found.kind == "int" and bits_of(found) in _FULL_BITS)
 
 
-def _signed_full(value: Value, wanted: Scalar) -> Value:
-    """A number that needs the 32nd bit, as a signed one: perhaps a negative one."""
-    signed = wanted.kind == "int" and wanted.signed and wanted.size == _INT
-    return Op(Operator.CALL, (value,), WITHOUT) if signed and _is_full(value) else value
-
-
-def _is_full(value: Value) -> bool:
-    return isinstance(value, Op) and value.operator is Operator.CALL and value.name in _FULL
-
-
 def _is_word(kind: Scalar) -> bool:
     return kind.kind == "int" and kind.size == _INT and not kind.signed
 
@@ -433,7 +422,7 @@ def _falls(value: Value) -> bool:
 
 def _may_fall(value: Value) -> bool:
     if isinstance(value, Op):
-        if value.operator in _UNREAD:
-            return _is_full(value)
-        return value.operator in _FALLING or any(map(_may_fall, value.args))
+        return value.operator not in _UNREAD and (
+            value.operator in _FALLING or any(map(_may_fall, value.args))
+        )
     return value.n < 0 if isinstance(value, Const) else isinstance(value, Var)

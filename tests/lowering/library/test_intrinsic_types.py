@@ -46,11 +46,10 @@ def verdict(statement: str) -> str:
         ("if (__clz(t) == 32) s[0] = t;", "race-free"),  # 0 alone
         ("if (__ffs(t) == 8) s[0] = t;", "race-free"),  # 128 alone
         ("if (__ffs(t) == 7) s[0] = t;", "racy"),  # 64 and 192
-        # what may wrap, or turn negative, is not decided
-        ("s[(__brev(t) * 2) >> 24] = t;", "undecided"),
+        ("s[(__brev(t) * 2) >> 24] = t;", "racy"),  # 0 and 1: the highest bit is lost
+        ("if ((int)__brev(t) < 0) s[t] = t; else s[t ^ 1] = t;", "racy"),  # 0 and 1
+        ("int r = __brev(t); if (r < 0) s[t] = t; else s[t ^ 1] = t;", "racy"),
         ("s[~__brev(t) >> 24] = t;", "undecided"),
-        ("if ((int)__brev(t) < 0) s[t] = t; else s[t ^ 1] = t;", "undecided"),
-        ("int r = __brev(t); if (r < 0) s[t] = t; else s[t ^ 1] = t;", "undecided"),
         ("s[__float2int_rd(in[t]) >> 3] = t;", "undecided"),
         ("s[__popc(keys[t]) >> 1] = t;", "undecided"),
     ],
