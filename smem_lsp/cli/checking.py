@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from smem_lsp.cli.errors import internal_error
+from smem_lsp.cli.garbage import spare_imported
 from smem_lsp.cli.outcome import FileOutcome, FileTask, Options, failed
 from smem_lsp.cli.reading import project_reader
 from smem_lsp.cli.results import NotingReader, Results, digest, result_key
@@ -92,5 +93,6 @@ class FileChecker:
         if self._analyser is None:
             from smem_lsp.cli.analysing import Analyser
 
+            spare_imported()
             self._analyser = Analyser(self._options)
         return self._analyser.analysed(source, task, reader)

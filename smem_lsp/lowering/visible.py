@@ -18,7 +18,7 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TypeVar, get_args
 
-from smem_lsp.ir.mapping import KEY, POINT, VARIABLE, Changes, for_parts, mapped
+from smem_lsp.ir.mapping import KEY, POINT, VARIABLE, Changes, mapped
 from smem_lsp.ir.nesting import bounded
 from smem_lsp.ir.nodes import (
     Assignment,
@@ -138,6 +138,10 @@ class RelevanceSlice:
     _waiting: list[int] = field(default_factory=list)
     _made: Mapping[int, list[_ValueContents]] | None = None
     _asked: set[str] = field(default_factory=set)  # ``marks`` of what stays for more than what it tells
+    _needs: Changes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._needs = {**dict.fromkeys(get_args(Value), self.need), Seq: lambda inside: inside}
 
     @property
     def bodies(self) -> list[Seq]:
@@ -217,13 +221,14 @@ class RelevanceSlice:
 
     def need_those_of(self, node: Node) -> None:
         """Values in a node, but for what stands in it."""
-        for_parts(node, {**dict.fromkeys(get_args(Value), self.need), Seq: len})
+        mapped(node, self._needs)
 
-    def need(self, value: Value) -> None:
+    def need(self, value: Value) -> Value:
         found = _contents_of(value)
         self.marks |= found.marks
         for variable in found.variables:
             self.ask(variable)
+        return value
 
     def ask(self, variable: int) -> None:
         if variable not in self.variables:
