@@ -192,7 +192,7 @@ def make(ctx: Context, variable: Variable, record: Record, depth: int = 0) -> No
 
 def _member(field: Field, index: int) -> Variable:
     words, declarator = field.declaration.words, field.declarator
-    kind, element, shape = declared_types.pointee(words, field.declaration.names, declarator, field.home)
+    kind, element, shape = declared_types.pointee(field.declaration, declarator, field.home)
     own = plain_type(field.type)
     bits = declarator.width is not None
     number = record_layout.bits_of(own, declarator, field.home) if bits else own
@@ -479,7 +479,7 @@ def as_declared(
         variable = replace(variable, only_read=constant)
     if known is None or "auto" in declaration.words:
         return variable
-    record = plain_type(type_of.specified(declaration.words, declaration.names, constants))
+    record = plain_type(type_of.specified(declaration, constants))
     if not isinstance(record, Record) or record not in with_bases(known.record):
         return variable
     return replace(variable, seen_as=record)
