@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from smem_lsp.elaborate import deduced_classes
-from smem_lsp.elaborate.out_of_line import defined_outside, specializations
+from smem_lsp.elaborate.out_of_line import defined_outside, is_specialised_elsewhere, specializations
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.values import Var
@@ -275,6 +275,8 @@ def definitions(
         if special:
             certain = len(special) == len(declared) == 1 and special[0][1]
             return [Method(special[0][0], record)] if certain else None
+        if is_specialised_elsewhere(record, declared[0].name):
+            return None
     found = [_function(ctx, record, decl, where) for decl in declared]
     known = [Method(function, record) for function in found if function is not None]
     return known if len(known) == len(declared) else None
