@@ -412,7 +412,10 @@ def _in_front(site: Site, seen: _Seen) -> bool | None:
     if not spots:
         return None
     if seen.decl.source is not spots[0][0]:
-        return 0 <= here.number < OTHER_FILE or None  # headers are in front of the file
+        in_file = (
+            0 <= here.number < OTHER_FILE
+        )  # headers that it includes in front of the function are in front
+        return None if not in_file or site.unit.preprocessed.includes_behind(here.start) else True
     answers = {seen.decl.list[0] <= at for _, at in spots}
     return answers.pop() if len(answers) == 1 else None
 

@@ -13,7 +13,6 @@ from smem_lsp.semantics.types import (
     Array,
     Enum,
     Pointer,
-    Qualified,
     Record,
     Reference,
     Scalar,
@@ -120,7 +119,8 @@ def _of_name(expr: tree.Name, scope: Scope) -> Category | None:
     if not isinstance(meaning, TypedConstant) or meaning.type is None:
         return Category.PRVALUE if expr.text == "this" else None
     known = meaning.n is not None or meaning.members is not None
-    return None if known and not isinstance(meaning.type, Qualified | Reference) else Category.LVALUE
+    plain = unqualified(meaning.type) is meaning.type and not isinstance(meaning.type, Reference)
+    return None if known and plain else Category.LVALUE
 
 
 def _of_member(expr: tree.Member, scope: Scope) -> Category | None:
