@@ -11,7 +11,6 @@ from smem_lsp.semantics.record_layout import member_type
 from smem_lsp.semantics.scope import Scope, member_entity
 from smem_lsp.semantics.types import (
     Array,
-    Enum,
     Pointer,
     Record,
     Reference,
@@ -156,7 +155,7 @@ def _of_operator(
         case tree.PostfixStep(operand=first) | tree.Unary(operand=first):
             operands = [first]
     kinds = [plain_type(evaluate.qualified_type(each, scope)) for each in operands]
-    if None in kinds or any(isinstance(kind, Record | Enum) for kind in kinds):
+    if not all(isinstance(kind, Scalar | Pointer | Array) for kind in kinds):
         return None
     match expr:
         case tree.Assign() | tree.Unary(operator="++" | "--" | "*"):
