@@ -266,3 +266,19 @@ def test_a_deduced_result_is_const(statements: str, constant: bool) -> None:
 def test_the_type_of_an_expression(declared: str, statements: str) -> None:
     """Of ``decltype`` in a cast; of a conditional operator, both arms decide it ([expr.cond]/7)."""
     assert right(declared, statements)
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "namespace n { struct X { operator int() const; }; int& q(const X&); } int q(int);",
+        "namespace n { enum X { E }; int& q(X); } int q(int);",
+    ],
+)
+def test_a_call_may_mean_what_its_arguments_bring(declared: str) -> None:
+    """[basic.lookup.argdep]: what the name alone finds does not tell what ``decltype`` is."""
+    given = "n::E" if "enum" in declared else "n::X{}"
+    asked = f"if constexpr (Kind<decltype(q({given}))>::value"
+    for kind in range(3):
+        assert not right(KIND + declared, f"{asked} == {kind}) {{ OTHER; }} else {{ CALLED; }}") or kind != 1
+        assert not right(KIND + declared, f"{asked} == {kind}) {{ CALLED; }} else {{ OTHER; }}") or kind == 1
