@@ -19,12 +19,28 @@ from smem_lsp.elaborate.operators import operator_name
 from smem_lsp.elaborate.parameters import Identity, identity, is_friend, is_template, path_of
 from smem_lsp.elaborate.signatures import declares, takes_as_many
 from smem_lsp.elaborate.special_members import class_name
-from smem_lsp.semantics.declarations import ClassDecl, Declared, FunctionDecl, Source, UsingDecl
+from smem_lsp.semantics import type_of
+from smem_lsp.semantics.declarations import (
+    ClassDecl,
+    Declared,
+    FunctionDecl,
+    Source,
+    UsingDecl,
+    specialised_name,
+)
 from smem_lsp.semantics.entities import Entity, Functions, Namespace, Template
 from smem_lsp.semantics.function_scope import qualifiers_of
+from smem_lsp.semantics.redeclarations import parameters
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.specialization import is_specialization
-from smem_lsp.semantics.types import Record
+from smem_lsp.semantics.specialization import (
+    declared_arguments,
+    is_specialization,
+    spelled_argument,
+    spelled_arguments,
+)
+from smem_lsp.semantics.template_arguments import same
+from smem_lsp.semantics.template_header import template_parameters
+from smem_lsp.semantics.types import Pointer, Record, Scalar, Type, decayed, plain_type
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
@@ -93,7 +109,7 @@ def looked_up(
         found = [each for function in plain for each in _by_arguments(site, function, seen, brought)]
     if _is_one_unseen(site, seen, plain, len(arguments)):
         return Lookup()
-    return Lookup(found, but_for=_is_a_template_unseen(site, seen, plain, len(arguments)))
+    return Lookup(found, but_for=_is_a_template_unseen(site, seen, plain, callee, arguments, scope))
 
 
 # ---- by the name alone -----------------------------------------------------------------------------------------------
@@ -192,13 +208,14 @@ def _by_name(site: Site, function: Function, seen: Sequence[_Seen]) -> list[Foun
             (surely if each.sure and same else perhaps).append(each.decl)
     if not (surely or perhaps):
         return []
-    known, possible = (_as_declared(function, decls) for decls in (surely, [*surely, *perhaps]))
+    known, possible = (_as_declared(function, decls, home) for decls in (surely, [*surely, *perhaps]))
     return [Found(possible, sure=bool(surely) and known is possible)]
 
 
-def _as_declared(function: Function, declared: Sequence[FunctionDecl]) -> Function:
+def _as_declared(function: Function, declared: Sequence[FunctionDecl], home: Scope) -> Function:
     whole = [decl for decl in declared if decl.body is not None]
-    return as_declared(function, [decl for decl in declared if decl.body is None], defined=bool(whole))
+    rest = [decl for decl in declared if decl.body is None]
+    return as_declared(function, rest, home, definitions=whole)
 
 
 def _declared(site: Site, function: Function, home: Scope) -> Mapping[FunctionDecl, bool | None]:
@@ -231,21 +248,87 @@ def _is_one_unseen(site: Site, seen: Sequence[_Seen], named: Sequence[Function],
     )
 
 
-def _is_a_template_unseen(site: Site, seen: Sequence[_Seen], named: Sequence[Function], count: int) -> bool:
-    """The same of a template, or of a specialisation of one."""
+def _is_a_template_unseen(
+    site: Site,
+    seen: Sequence[_Seen],
+    named: Sequence[Function],
+    callee: tree.Name,
+    arguments: Arguments,
+    scope: Scope,
+) -> bool:
+    """The same of a template, or of a specialisation of one that may be for these arguments."""
     return any(
         each.decl.body is None
         and each.decl.parameters is not None
         and "__device__" in each.decl.source.texts[slice(*each.decl.head)]
-        and takes_as_many(each.decl, count)
+        and takes_as_many(each.decl, len(arguments))
         and not any(_is_of_template(site, function, each) for function in named)
-        for each in seen
+        and not (each.decl.parameters == () and _is_for_others(each, named, callee, arguments, scope))
+        for each in (*seen, *_specialised(callee, seen))
     )
+
+
+def _specialised(callee: tree.Name, seen: Sequence[_Seen]) -> Iterator[_Seen]:
+    """The explicit specialisations of templates among what is seen, which no lookup finds, be they declared behind the
+    call ([temp.expl.spec]/7) or in a namespace around, as ``template <> void n::f(int);``."""
+    name = callee.text.rpartition("::")[2]
+    for home in {each.home: None for each in seen}:
+        for around in home.outwards():
+            for decl in around.declarations.names.get(name if around is home else f"::{name}", ()):
+                if isinstance(decl, FunctionDecl) and decl.parameters == ():
+                    meaning = around.meaning(path := _path_to(decl), (None,) * len(path))
+                    if around is home or (isinstance(meaning, Namespace) and meaning.scope is home):
+                        yield _Seen(decl, home)
+
+
+def _path_to(decl: FunctionDecl) -> tuple[str, ...]:
+    """The names in front of the ``::`` that a function is declared with."""
+    kinds, texts = decl.source.kinds, decl.source.texts
+    at = specialised_name(decl.source, *decl.head)
+    path: list[str] = []
+    while kinds[at - 1] == "SCOPE" and kinds[at - 2] == "NAME":
+        at -= 2
+        path.insert(0, texts[at])
+    return tuple(path)
+
+
+def _is_for_others(
+    seen: _Seen, named: Sequence[Function], callee: tree.Name, arguments: Arguments, scope: Scope
+) -> bool:
+    """Is an explicit specialisation surely one for other template arguments than those of a call, which spells them, or
+    deduces them from numbers and addresses of numbers?"""
+    spelled = callee.arguments[-1] if callee.arguments else None
+    if spelled is not None:
+        given = [scope.argument(each) for each in spelled]
+        return False in [same(*pair) for pair in zip(given, declared_arguments(seen.decl, seen.home))]
+    templates = [each for each in named if is_template(each) and not is_specialization(each)]
+    declared = parameters(seen.decl) or ()
+    for at, (parameter, kind) in enumerate(zip(declared, arguments.types)):
+        own = type_of.variable_type(parameter, parameter.declarators[0], seen.home)
+        deduced = all(
+            at < len(each.parameters or ())
+            and not template_parameters(each).isdisjoint((each.parameters or ())[at].words)
+            for each in templates
+        )
+        if deduced and None not in (number := [_number_of(each) for each in (own, kind)]):
+            if number[0] != number[1]:
+                return True
+    return False
+
+
+def _number_of(kind: Type | None) -> Scalar | None:
+    """The number that a type is, or that an address leads to."""
+    plain = decayed(plain_type(kind))
+    found = plain_type(plain.target) if isinstance(plain, Pointer) else plain
+    return found if isinstance(found, Scalar) else None
 
 
 def _is_of_template(site: Site, function: Function, seen: _Seen) -> bool:
     if is_specialization(function):
-        return not seen.decl.parameters and spelled_alike(seen.decl, function)
+        own = [spelled_argument(function, each, seen.home) for each in spelled_arguments(function)]
+        theirs = declared_arguments(seen.decl, seen.home)
+        alike = not (own and theirs) or False not in [same(*pair) for pair in zip(own, theirs)]
+        return not seen.decl.parameters and spelled_alike(seen.decl, function) and alike
     return bool(seen.decl.parameters) and bool(_by_name(site, function, [seen]))
 
 
@@ -329,7 +412,10 @@ def _in_front(site: Site, seen: _Seen) -> bool | None:
     if not spots:
         return None
     if seen.decl.source is not spots[0][0]:
-        return 0 <= here.number < OTHER_FILE or None  # headers are in front of the file
+        in_file = (
+            0 <= here.number < OTHER_FILE
+        )  # headers that it includes in front of the function are in front
+        return None if not in_file or site.unit.preprocessed.includes_behind(here.start) else True
     answers = {seen.decl.list[0] <= at for _, at in spots}
     return answers.pop() if len(answers) == 1 else None
 

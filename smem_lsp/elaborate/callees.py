@@ -11,7 +11,7 @@ from smem_lsp.elaborate.call_lookup import Found, looked_up
 from smem_lsp.elaborate.call_sites import MOST_CANDIDATES, Arguments, Callee, Site
 from smem_lsp.elaborate.explicit_specializations import is_specialised_for, of_winner, specialised
 from smem_lsp.elaborate.header_functions import constant_functions
-from smem_lsp.elaborate.out_of_line import specializations
+from smem_lsp.elaborate.out_of_line import is_specialised_elsewhere, specializations
 from smem_lsp.elaborate.parameters import (
     function_parameters,
     has_pack,
@@ -121,6 +121,8 @@ def _of_class(
     if special:
         certain = len(special) == len(declared) == 1 and special[0][1]
         return [Callee(special[0][0], around.scope)] if certain else []
+    if is_specialised_elsewhere(around, named[0].name):
+        return []
     if any(each.body is None for each in declared):
         return defined_outside_of(site, around, declared, made, arguments)
     found = _fitting(site, of_class(around, made), callee, arguments, scope)

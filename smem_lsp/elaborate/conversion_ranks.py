@@ -8,7 +8,7 @@ from dataclasses import replace
 from smem_lsp.elaborate.parameters import Parameter, implied_binding, path_of
 from smem_lsp.elaborate.special_members import Special, class_name, own_bindings
 from smem_lsp.elaborate.user_conversions import is_or_derives
-from smem_lsp.elaborate.value_categories import Binding, Category, Given, may_bind, preferred
+from smem_lsp.elaborate.value_categories import Binding, Given, may_bind, preferred
 from smem_lsp.elaborate.viable_functions import Call, Taken, is_certain, is_viable
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.semantics.arithmetic import promoted
@@ -31,6 +31,7 @@ from smem_lsp.semantics.types import (
     is_number,
     plain_type,
 )
+from smem_lsp.semantics.value_categories import Category
 from smem_lsp.source import record
 from smem_lsp.syntax.parse import Function
 

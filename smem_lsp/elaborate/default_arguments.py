@@ -7,9 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
-from smem_lsp.semantics.declarations import FunctionDecl
+from smem_lsp.semantics.declarations import FunctionDecl, VariableDecl
 from smem_lsp.semantics.function_scope import parameters_of
-from smem_lsp.semantics.redeclarations import parameters
+from smem_lsp.semantics.redeclarations import Types, parameter_types, parameters
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
@@ -17,15 +18,22 @@ from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.lexer import Tokens, packed
 from smem_lsp.syntax.parse import Function
 
-_UNSEEN = ("NAME", "LP", "RP"), ("__default_argument", "(", ")")
-"""What stands for an expression that means something else where the definition is: a call that is not in sight."""
+_UNSEEN = ("LP", "LC", "RC", "RP"), ("(", "{", "}", ")")
+"""What stands for an expression that means something else where the definition is: one that is not followed."""
 
 _Words = tuple[tuple[str, ...], tuple[str, ...]]  # kinds and texts of tokens
 
 
-def as_declared(function: Function, declared: Sequence[FunctionDecl], *, defined: bool = True) -> Function:
-    """A function with the default arguments that other declarations give it. ``defined``: is its definition seen, too?
-    The same object for the same function."""
+def as_declared(
+    function: Function,
+    declared: Sequence[FunctionDecl],
+    home: Scope,
+    *,
+    definitions: Sequence[FunctionDecl] | None = None,
+) -> Function:
+    """A function with the default arguments that other declarations give it, which stand in ``home``. ``definitions``:
+    those that are seen of its own; None: it is seen, wherever it stands. The same object for the same function."""
+    defined = definitions is None or bool(definitions)
     own = function.parameters
     if own is None or not (any("=" in _list(decl)[1] for decl in declared) or not defined):
         return function
@@ -36,7 +44,10 @@ def as_declared(function: Function, declared: Sequence[FunctionDecl], *, defined
         checkpoint()
         given = parameters(decl)
         if given is not None and len(given) == len(own):
-            theirs = [_meant_alike(each, function, decl) for each in _defaults(given, _list(decl))]
+            theirs = [
+                _meant_alike(each, function, decl, home, definitions or ())
+                for each in _defaults(given, _list(decl))
+            ]
             wanted = [one or other for one, other in zip(wanted, theirs)]
     if wanted == mine:
         return function
@@ -88,14 +99,54 @@ def _defaults(declared: Sequence[tree.Declaration], words: _Words) -> list[_Word
     return found
 
 
-def _meant_alike(default: _Words | None, function: Function, decl: FunctionDecl) -> _Words | None:
-    """A default argument where the definition stands."""
+def _meant_alike(
+    default: _Words | None,
+    function: Function,
+    decl: FunctionDecl,
+    home: Scope,
+    definitions: Sequence[FunctionDecl],
+) -> _Words | None:
+    """A default argument where the definition stands. Its names mean what they do where it is declared
+    ([dcl.fct.default]/5)."""
     if default is None:
         return None
     own = {name for each in function.parameters or () for name in _names(each)}
     theirs = {each.name for each in decl.parameters or ()} - {each.name for each in parameters_of(function)}
     named = {text for kind, text in zip(*default) if kind == "NAME"}
-    return default if named.isdisjoint(own | theirs) else _UNSEEN
+    hidden = not named.isdisjoint(own | theirs) or any(
+        _is_declared_between(each, decl, home, definitions) for each in named
+    )
+    return _UNSEEN if hidden else default
+
+
+def _is_declared_between(
+    name: str, decl: FunctionDecl, home: Scope, definitions: Sequence[FunctionDecl]
+) -> bool:
+    """Does a namespace declare something else of this name behind a declaration, and in front of the definitions, if it
+    is known where these are? A class is complete."""
+    known = all(each.source is decl.source for each in definitions)
+    end = max((each.list[0] for each in definitions), default=None) if known else None
+    for around in home.outwards():
+        front: list[FunctionDecl | VariableDecl] = []
+        behind: list[FunctionDecl | VariableDecl] = []
+        for each in around.declarations.names.get(name, ()) if around.namespace else ():
+            checkpoint()
+            if isinstance(each, FunctionDecl | VariableDecl):
+                at = each.list[0] if isinstance(each, FunctionDecl) else each.range[0]
+                if each.source is not decl.source or at < decl.list[0]:
+                    front.append(each)
+                elif end is None or at < end:
+                    behind.append(each)
+        if not {_told(each) for each in behind} <= {_told(each) for each in front} - {None}:
+            return True
+        if front:
+            return False  # which hides those of the namespaces around
+    return False
+
+
+def _told(decl: FunctionDecl | VariableDecl) -> Types | None:
+    """What tells a variable or a function from others of its name; None: not known."""
+    return parameter_types(decl) if isinstance(decl, FunctionDecl) else ((decl.name,),)
 
 
 def _names(parameter: tree.Declaration) -> Collection[str]:

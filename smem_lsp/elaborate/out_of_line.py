@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from smem_lsp.elaborate.default_arguments import as_declared
 from smem_lsp.elaborate.special_members import class_name
-from smem_lsp.semantics.declarations import FunctionDecl
+from smem_lsp.semantics.declarations import FunctionDecl, specialised_name, split
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.function_scope import parameters_of, qualifiers_of
 from smem_lsp.semantics.specialization import (
@@ -14,6 +14,7 @@ from smem_lsp.semantics.specialization import (
     is_specialization,
     spelled_argument,
     spelled_arguments,
+    spelled_in,
 )
 from smem_lsp.semantics.template_arguments import same
 from smem_lsp.semantics.types import Record
@@ -36,7 +37,7 @@ def defined_outside(record: Record, decl: FunctionDecl, named: Iterable[Function
     if len(found) > 1:
         constant = _is_constant(decl.source.texts, decl.list[1])
         found = [each for each in found if _is_constant_function(each) == constant]
-    return as_declared(found[0], [decl]) if len(found) == 1 else None
+    return as_declared(found[0], [decl], record.scope) if len(found) == 1 else None
 
 
 def specializations(record: Record, named: Iterable[Function]) -> list[tuple[Function, bool]]:
@@ -50,6 +51,36 @@ def specializations(record: Record, named: Iterable[Function]) -> list[tuple[Fun
             if own is not False:
                 found.append((function, own is True))
     return found
+
+
+def is_specialised_elsewhere(record: Record, name: str) -> bool:
+    """May a member of this instance of a class be what an explicit specialisation declares without a body?"""
+    last = class_name(record)
+    for around in record.scope.outwards():
+        for decl in around.declarations.names.get(f"::{name}", ()) if around.namespace else ():
+            checkpoint()
+            if isinstance(decl, FunctionDecl) and decl.parameters == () and decl.body is None:
+                lo, lp = decl.head
+                if last in decl.source.texts[lo:lp] and _is_declared_for(record, decl):
+                    return True
+    return False
+
+
+def _is_declared_for(record: Record, decl: FunctionDecl) -> bool:
+    """``template <> void A<int>::f();``; a member template may be specialised for any class."""
+    around, own = record.scope.parent, record.decl.parameters or ()
+    lo, lp = decl.head
+    source = decl.source
+    scopes = [at for at in range(lo + 1, lp) if source.kinds[at] == "SCOPE"]
+    if around is None or not own or not scopes:
+        return True
+    end = scopes[-1]
+    name = specialised_name(source, lo, end)
+    if name >= end - 1 or source.texts[name] != class_name(record):
+        return True
+    outer = around.parent or around
+    spelled = [spelled_in(source, each, outer) for each in split(source, name + 2, end - 1, angles=True)]
+    return False not in [same(around.bound.get(each.name), given) for each, given in zip(own, spelled)]
 
 
 def _is_of_instance(record: Record, function: Function) -> bool | None:

@@ -45,6 +45,10 @@ class Parameter:
         return [] if self.declaration is None else self.declaration.names
 
     @property
+    def decltype(self) -> tree.Decltype | None:
+        return None if self.declaration is None else self.declaration.decltype
+
+    @property
     def pointers(self) -> list[str]:
         return [] if self.declarator is None else self.declarator.pointers
 
@@ -192,8 +196,10 @@ def binding(parameter: Parameter, function: Function, declared: Type | None = No
     marks = [each for each in parameter.pointers if each in ("*", "&", "&&")]
     if marks not in ([], ["&"], ["&&"]):
         return None if {"&", "&&"} & set(marks) else Binding()
-    if not marks and isinstance(declared, Reference):
-        return None  # by another name
+    if isinstance(declared, Reference) and (not marks or declared.rvalue is not None):
+        if declared.rvalue is None:
+            return None
+        marks = ["&&" if declared.rvalue else "&"]  # also by another name ([dcl.ref]/6)
     own = parameter.words
     free = marks == ["&&"] and len(own) == 1 and (own[0] == "auto" or own[0] in template_parameters(function))
     constant = is_constant(declared)

@@ -98,7 +98,8 @@ def _parameter(declaration: tree.Declaration, scope: Scope) -> ParameterType:
     references = tuple(each for each in pointers if each in _REFERENCES)
     kind: Type | None = None
     if understood:
-        written = tree.TypeId(declaration.lo, declaration.hi, words, pointers, [], declaration.names)
+        names, typed = declaration.names, declaration.decltype
+        written = tree.TypeId(declaration.lo, declaration.hi, words, pointers, [], names, decltype=typed)
         kind = type_of.type_id(written, scope)
         kind = kind.target if isinstance(kind, Qualified) else kind
     return ParameterType((*words, *pointers), kind if _is_known(kind) else None, references)

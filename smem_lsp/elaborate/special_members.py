@@ -194,7 +194,9 @@ def _copied_as(record: Record, decl: FunctionDecl) -> Binding:
     first, marks = _first_parameter(decl), _marks(decl)
     kind = None if first is None else type_of.variable_type(first, first.declarators[0], record.scope)
     constant = is_constant(kind)
-    reference = "&&" if "&&" in marks else "&" if "&" in marks or isinstance(kind, Reference) else ""
+    reference = "&&" if "&&" in marks else "&" if "&" in marks else ""
+    if isinstance(kind, Reference):
+        reference = "&&" if kind.rvalue else "&"
     return Binding(reference, "const" in marks if constant is None else constant)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from smem_lsp.elaborate.conversion_functions import conversions, leaves_as_it_is
 from smem_lsp.elaborate.signatures import ParameterType, parameter_types, takes_as_many
 from smem_lsp.elaborate.special_members import constructors, inherits_constructors, is_copy, is_explicit
-from smem_lsp.elaborate.value_categories import Binding, Category, Given, may_bind
+from smem_lsp.elaborate.value_categories import Binding, Given, may_bind
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.entities import is_open
@@ -32,6 +32,7 @@ from smem_lsp.semantics.types import (
     plain_type,
     vector_element,
 )
+from smem_lsp.semantics.value_categories import Category
 
 
 def is_or_derives(given: Type | None, wanted: Type | None) -> bool:
@@ -85,9 +86,9 @@ def _makes(given: Given, wanted: Record, decl: FunctionDecl) -> bool | None:
 
 def _takes(given: Given, parameter: ParameterType) -> bool | None:
     kind = parameter.type
-    reference = isinstance(kind, Reference)
-    inner = kind.target if isinstance(kind, Reference) else kind
-    if kind is None or reference != bool(parameter.references):
+    reference = kind if isinstance(kind, Reference) else None
+    inner = kind if reference is None else reference.target
+    if kind is None or (reference is not None and reference.rvalue is None):
         return None
     wanted = plain_type(inner)
     same = is_or_derives(given.type, wanted)
@@ -95,9 +96,10 @@ def _takes(given: Given, parameter: ParameterType) -> bool | None:
         converted = _is_converted(given, wanted)
         if converted is not True:
             return converted
-    if not reference:
+    if reference is None:
         return True
-    bound = Binding(parameter.references[0], is_constant(inner) is True, volatile=is_volatile(inner))
+    mark = "&&" if reference.rvalue else "&"
+    bound = Binding(mark, is_constant(inner) is True, volatile=is_volatile(inner))
     if not may_bind(given, bound, same=same):
         return False
     told = not same or (given.category is not None and given.constant is not None)

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import enum
-
 from smem_lsp.semantics.types import Type, qualified
+from smem_lsp.semantics.value_categories import Category
 from smem_lsp.source import record
-
-
-class Category(enum.Enum):
-    """Has an expression an identity, and may what it designates be moved from?"""
-
-    LVALUE = enum.auto()
-    XVALUE = enum.auto()
-    PRVALUE = enum.auto()
 
 
 @record

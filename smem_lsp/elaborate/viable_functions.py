@@ -18,7 +18,7 @@ from smem_lsp.elaborate.parameters import (
     parameter_types,
 )
 from smem_lsp.elaborate.user_conversions import is_or_derives, makes_number, makes_object
-from smem_lsp.elaborate.value_categories import Binding, Category, Given, may_bind
+from smem_lsp.elaborate.value_categories import Binding, Given, may_bind
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.library_entities import constant_of
 from smem_lsp.semantics.scope import Scope, library_base
@@ -37,6 +37,7 @@ from smem_lsp.semantics.types import (
     plain_type,
     vector_element,
 )
+from smem_lsp.semantics.value_categories import Category
 from smem_lsp.source import checkpoint, record
 from smem_lsp.syntax.parse import Function
 

@@ -41,8 +41,8 @@ def _identity(argument: Argument, top: Scope, names: set[str]) -> object:
             return TypedConstant, _identity(kind, top, names), n, real, parts
         case Pointer(target, size):
             return Pointer, _identity(target, top, names), size
-        case Reference(target):
-            return Reference, _identity(target, top, names)
+        case Reference(target, rvalue):
+            return Reference, _identity(target, top, names), rvalue
         case Qualified(target, constant, volatile):
             return Qualified, _identity(target, top, names), constant, volatile
         case Array(element, count) | Sequence(element, count):

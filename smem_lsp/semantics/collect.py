@@ -21,6 +21,7 @@ from smem_lsp.semantics.declarations import (
     enumerators,
     parameters_of,
     record_start,
+    specialised_name,
 )
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
@@ -389,6 +390,9 @@ class _Collector:
         texts = self.texts[start:lp]
         named_at = lp - 1
         name = self.texts[named_at] if self.kinds[named_at] == "NAME" else ""
+        if not name and parameters == ():  # ``template <> void f<int>(int)``
+            named_at = specialised_name(self.source, start, lp)
+            name = self.texts[named_at] if named_at != lp - 1 and self._is_prototype(lp) else ""
         if "operator" in texts:
             named_at = start + list(texts).index("operator")
             name = "operator" + "".join(self.texts[named_at + 1 : lp])
@@ -441,6 +445,9 @@ class _Collector:
         if body is None:
             return min(end + 1, self.hi)
         return min(max(end, start + 1), self.hi)
+
+    def _is_prototype(self, lp: int) -> bool:
+        return self.kind(self.source.after(lp)) == "SEMI"
 
     def _leads_to_type(self, i: int) -> bool:
         """Behind a list of parameters without a return type: a deduction guide, which is no function

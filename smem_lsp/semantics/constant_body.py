@@ -179,7 +179,7 @@ class _Constants(Interpreter[_Path, None]):
             initializer = declarator.initializer
             if declarator.pointers or declarator.dims or not declarator.name:
                 raise TooMuch
-            kind = type_of.specified(declaration.words, declaration.names, scope)
+            kind = type_of.specified(declaration, scope)
             if is_composite(kind):
                 if declarator.style == "(":
                     raise TooMuch

@@ -8,7 +8,7 @@ from smem_lsp.semantics import arithmetic, constant_body, template_arguments, ty
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.entities import UNKNOWN, Argument, Functions, TypedConstant
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Listed, Pointer, Record, Scalar, Type, plain_type
+from smem_lsp.semantics.types import Listed, Pointer, Record, Reference, Scalar, Type, plain_type, without
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.blocks import Definition
@@ -106,9 +106,9 @@ def _run(
         for number, parameter in enumerate(parameters):
             declarator = parameter.declarators[0]
             if "auto" in parameter.words:
-                kind: Type | None = given[number].type if number < len(given) else None
+                kind = plain_type(given[number].type) if number < len(given) else None
             else:
-                base = type_of.specified(parameter.words, parameter.names, outer)
+                base = type_of.specified(parameter, outer)
                 kind = type_of.declarator_type(base, declarator, outer)
             if number < len(given):
                 value = given[number]
@@ -177,7 +177,7 @@ def _deduced(
         pointers = [p for p in parameter.declarators[0].pointers if p != "const"]
         if name in explicit_names(names, explicit) or pointers not in ([], ["&"], ["&&"]):
             continue
-        kind = plain_type(value.type)
+        kind = _taken(value.type, parameter, pointers)
         if kind is None or isinstance(kind, Listed) or (name in bound and bound[name] != kind):
             return None
         bound[name] = kind
@@ -190,6 +190,18 @@ def _deduced(
                 return None
             bound[each.name] = filled[0]
     return bound
+
+
+def _taken(given: Type | None, parameter: tree.Declaration, marks: Sequence[str]) -> Type | None:
+    """What ``T`` is for an argument of a parameter ``T``, ``T&`` or ``T&&`` ([temp.deduct.call]); None: not known."""
+    if not marks:
+        return plain_type(given)
+    referred = given.target if isinstance(given, Reference) else given
+    if marks == ["&"] or "const" in parameter.words:
+        return without(referred, parameter.words)
+    if isinstance(given, Reference) and given.rvalue is None:
+        return None
+    return given if isinstance(given, Reference) and not given.rvalue else referred
 
 
 def explicit_names(names: Sequence[str], explicit: Sequence[Argument]) -> frozenset[str]:

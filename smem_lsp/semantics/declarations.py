@@ -350,6 +350,14 @@ def angle_close(source: Source, lt: int, hi: int) -> int | None:
     return None
 
 
+def specialised_name(source: Source, lo: int, lp: int) -> int:
+    """The name in front of template arguments that end where the parameters begin; without some, the last token."""
+    for at in range(lp - 2, lo, -1):
+        if source.kinds[at] == "LT" and angle_close(source, at, lp) == lp - 1:
+            return at - 1
+    return lp - 1
+
+
 def template_parameters(
     kinds: Sequence[str], texts: Sequence[str], symbols: Symbols
 ) -> list[TemplateParameter]:

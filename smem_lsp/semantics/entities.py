@@ -114,7 +114,9 @@ def is_open(argument: Argument) -> bool:
             return any(map(is_open, argument.arguments or ()))
         case Record():
             return any(scope.open for scope in argument.scope.outwards())
-        case Pointer() | Reference() | Qualified():
+        case Reference(target, rvalue):
+            return rvalue is None or is_open(target)
+        case Pointer() | Qualified():
             return is_open(argument.target)
         case Array() | Sequence():
             return is_open(argument.element)

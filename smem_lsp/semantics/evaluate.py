@@ -8,6 +8,7 @@ holds, where it is known exactly.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from smem_lsp.semantics import (
     arithmetic,
@@ -90,9 +91,29 @@ def qualified_type(expr: tree.Expr, scope: Scope) -> Type | None:
     return _designated(expr, scope).type
 
 
+def type_with_reference(expr: tree.Expr, scope: Scope) -> Type | None:
+    """The type of a name as it is declared, of a call as the function returns it, of a cast as it is spelled; None: not
+    known."""
+    scope.state.types_only += 1
+    try:
+        return _within(expr, scope).type
+    finally:
+        scope.state.types_only -= 1
+
+
+def _within(expr: tree.Expr, scope: Scope) -> TypedConstant:
+    """An expression, as deep as is looked."""
+    if not scope.state.enter():
+        return UNKNOWN
+    try:
+        return _evaluate(expr, scope)
+    finally:
+        scope.state.leave()
+
+
 def _designated(expr: tree.Expr, scope: Scope) -> TypedConstant:
     """An expression with the type that it is declared with, but for references."""
-    if scope.state.depth:
+    if scope.state.depth or scope.state.types_only:
         return _evaluated(expr, scope)
     store, key = scope.state.store, (expr, scope.meanings)
     found = _VALUES.find(store, key)
@@ -107,13 +128,7 @@ _VALUES = Query[tuple[tree.Expr, Scope | Meanings], TypedConstant]("values of ex
 
 
 def _evaluated(expr: tree.Expr, scope: Scope) -> TypedConstant:
-    state = scope.state
-    if not state.enter():
-        return UNKNOWN
-    try:
-        value = _evaluate(expr, scope)
-    finally:
-        state.leave()
+    value = _within(expr, scope)
     kind = value.type
     while isinstance(kind, Reference):
         kind = kind.target
@@ -348,13 +363,9 @@ def _ternary(expr: tree.Ternary, scope: Scope) -> TypedConstant:
     else:
         yes, no = _unevaluated(expr.yes, scope), evaluate_value(expr.no, scope)
     kind = arithmetic.common_type(yes.type, no.type)
-    if known is None:
+    if kind is None or known is None:  # of both arms, one of which has no value ([expr.cond]/7)
         return TypedConstant(kind)
-    chosen = yes if known else no
-    if kind is None:  # the other arm has no known type: the chosen value keeps its own
-        other = no if known else yes
-        return chosen if other.type is None else UNKNOWN
-    return arithmetic.as_type(chosen, kind)
+    return arithmetic.as_type(yes if known else no, kind)
 
 
 def _unevaluated(expr: tree.Expr, scope: Scope) -> TypedConstant:
@@ -475,7 +486,7 @@ def _call(expr: tree.Call, scope: Scope) -> TypedConstant:
         return UNKNOWN
     meaning = scope.resolve(callee)
     if isinstance(meaning, Functions):
-        given = [_argument(argument, scope) for argument in expr.arguments]
+        given = [_handed(argument, scope) for argument in expr.arguments]
         of = _this(meaning, scope)
         if of is not None:
             return constexpr.call_method(of, callee.text, meaning.arguments, given)
@@ -488,6 +499,9 @@ def _call(expr: tree.Call, scope: Scope) -> TypedConstant:
     if kind is not None:
         return _functional_cast(kind, expr.arguments, scope)
     if isinstance(meaning, Undeclared):
+        handed_on = library_entities.handed_on(meaning.path, callee, expr.arguments, scope)
+        if handed_on is not None:
+            return TypedConstant(handed_on)
         arguments = [_argument(argument, scope) for argument in expr.arguments]
         return library_entities.call(meaning.path, callee, arguments, scope)
     return UNKNOWN
@@ -501,6 +515,16 @@ def _this(functions: Functions, scope: Scope) -> TypedConstant | None:
     if not isinstance(of, TypedConstant) or not isinstance(of.type, Pointer) or of.members is None:
         return None
     return of if plain_type(of.type.target) == record else None
+
+
+def _handed(expr: tree.Expr, scope: Scope) -> TypedConstant:
+    """An argument of a function that is declared; an lvalue, or what may be one, has the type of a reference."""
+    value = _argument(expr, scope)
+    if value.type is None or isinstance(value.type, Listed):
+        return value
+    rvalue = scope.semantics.is_rvalue(expr, scope)
+    kind = qualified_type(expr, scope)
+    return replace(value, type=kind if rvalue else Reference(kind, None if rvalue is None else False))
 
 
 def _argument(expr: tree.Expr, scope: Scope) -> TypedConstant:
@@ -537,9 +561,7 @@ def _method(callee: tree.Member, arguments: Sequence[tree.Expr], scope: Scope) -
     base = of.type
     if of.members is not None and isinstance(base, (Record, Pointer)):
         explicit = None if callee.arguments is None else tuple(map(scope.argument, callee.arguments))
-        return constexpr.call_method(
-            of, callee.name, explicit, [_argument(each, scope) for each in arguments]
-        )
+        return constexpr.call_method(of, callee.name, explicit, [_handed(each, scope) for each in arguments])
     if isinstance(base, ArrayClass) and callee.name == "size" and base.count is not None:
         return TypedConstant(SIZE_T, base.count)
     if base is None and callee.name in _TENSOR_DATA and callee.arguments and len(callee.arguments) == 1:

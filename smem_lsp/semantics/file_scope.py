@@ -12,6 +12,7 @@ from smem_lsp.semantics import (
     sizes,
     template_arguments,
     type_of,
+    value_categories,
 )
 from smem_lsp.semantics.collect import collect
 from smem_lsp.semantics.declarations import (
@@ -45,6 +46,13 @@ class Rules:
 
     def qualified_type(self, expr: tree.Expr, scope: Scope) -> Type | None:
         return evaluate.qualified_type(expr, scope)
+
+    def decltype(self, node: tree.Decltype, scope: Scope) -> Type | None:
+        return value_categories.decltype(node, scope)
+
+    def is_rvalue(self, expr: tree.Expr, scope: Scope) -> bool | None:
+        found = value_categories.category(expr, scope)
+        return None if found is None else found is not value_categories.Category.LVALUE
 
     def object_constant(self, kind: Type | None, given: tree.Expr | None, scope: Scope) -> TypedConstant:
         return object_constants.initialized(kind, given, scope)

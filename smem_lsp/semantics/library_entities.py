@@ -42,6 +42,7 @@ from smem_lsp.semantics.types import (
     Storage,
     Type,
     builtin,
+    reference_to,
 )
 from smem_lsp.semantics.types import Sequence as ArrayClass
 from smem_lsp.source.queries import remembered
@@ -359,6 +360,20 @@ def call(
     if value == "absolute" and len(arguments) == 1 and arguments[0].n is not None:
         return TypedConstant(known.type, abs(arguments[0].n)) if known.type == arguments[0].type else UNKNOWN
     return known
+
+
+def handed_on(
+    path: tuple[str, ...], callee: tree.Name, arguments: Sequence[tree.Expr], scope: Scope
+) -> Type | None:
+    """What ``std::move``, ``std::forward`` and ``std::declval`` return; None: it is another function, or not known."""
+    if _SAME.get(path[:-1], path[:-1]) != _STD or path[-1] not in ("move", "forward", "declval"):
+        return None
+    if path[-1] == "move":
+        kind: Argument = scope.semantics.qualified_type(arguments[0], scope) if len(arguments) == 1 else None
+    else:
+        explicit = callee.arguments[-1] if callee.arguments else None
+        kind = scope.argument(explicit[0]) if explicit else None
+    return reference_to(kind, rvalue=True) if isinstance(kind, Type) else None
 
 
 _EXTREMES: Mapping[str, Callable[[Sequence[int]], int]] = {"minimum": min, "maximum": max}

@@ -94,7 +94,7 @@ def _takes(form: Form, decl: FunctionDecl, scope: Scope) -> bool:
         return address and len(parameters) == (2 if form is Form.STRING else 1)
     if address or len(parameters) > 1:
         return False
-    kind = plain_type(type_of.specified(first.words, first.names, scope))
+    kind = plain_type(type_of.specified(first, scope))
     if form is Form.WHOLE:
         return kind == INTEGERS["unsigned long long"]
     return form is Form.CHARACTER or not (isinstance(kind, Scalar) and kind.kind == "int")

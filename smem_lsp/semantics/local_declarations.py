@@ -36,17 +36,11 @@ def declare_types(declaration: tree.Declaration, body: Body, span: tuple[int, in
     return True
 
 
-def declare_constants(
-    declaration: tree.Declaration, constants: Scope, body: Body | None = None, at: int = 0
-) -> None:
-    """Add the variables of one declaration to a scope, with their types and constant values. ``body`` and ``at``: where
-    it begins, for `decltype`."""
-    source = None
-    if body is not None and "decltype" in declaration.words:
-        source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
+def declare_constants(declaration: tree.Declaration, constants: Scope) -> None:
+    """Add the variables of one declaration to a scope, with their types and constant values."""
     for declarator in declaration.declarators:
         if declarator.name and "typedef" not in declaration.words:
-            value = type_of.variable_value(declaration, declarator, constants, None, source, at)
+            value = type_of.variable_value(declaration, declarator, constants)
             constants.declare(declarator.name, value)
 
 

@@ -152,7 +152,7 @@ def _declared(record: Record, declared: MemberDeclaration) -> list[ObjectPart] |
     if access != "public" or not words.isdisjoint(("mutable", "volatile", "__volatile__")):
         return None
     inner = type_of.record_type(declared.record, scope)
-    base = type_of.specified(parsed.words, parsed.names, scope, inner, source, declared.range[0])
+    base = type_of.specified(parsed, scope, inner)
     found: list[ObjectPart] = []
     for declarator in parsed.declarators:
         if not declarator.name or declarator.width is not None or declarator.bindings:

@@ -36,6 +36,13 @@ class Semantics(Protocol):
     def qualified_type(self, expr: tree.Expr, scope: Scope) -> Type | None:
         """The type of an expression with its qualifiers; of what a reference leads to."""
 
+    def decltype(self, node: tree.Decltype, scope: Scope) -> Type | None:
+        """The type that ``decltype(e)`` stands for; None: not known."""
+        ...
+
+    def is_rvalue(self, expr: tree.Expr, scope: Scope) -> bool | None:
+        """Is it no lvalue? None: not known."""
+
     def object_constant(self, kind: Type | None, given: tree.Expr | None, scope: Scope) -> TypedConstant:
         """An object of an aggregate, from a list in braces or one of its type; None: nothing initialises it."""
         ...

@@ -231,7 +231,7 @@ def _own_member(record: Record, name: str, depth: int) -> NamedMember | None:
             continue
         for declarator in parsed.declarators:
             if declarator.name == name and "static" not in parsed.words:
-                base = type_of.specified(parsed.words, parsed.names, scope, kind, source, lo)
+                base = type_of.specified(parsed, scope, kind)
                 if declarator.width is not None:  # it shares bytes with those next to it
                     return NamedMember("bit-fields", bits_of(base, declarator, scope), overlaps=True)
                 shape = type_of.declarator_type(base, declarator, scope)
@@ -432,10 +432,10 @@ class _LayoutBuilder:
         self, parsed: tree.Declaration, lo: int, record: Type | None, attribute: tuple[bool, int]
     ) -> None:
         """The members of one declaration, whose first token is ``lo``."""
-        source, scope = self.record.decl.source, self.record.scope
+        scope = self.record.scope
         if {"static", "constexpr", "typedef", "friend"} & set(parsed.words):
             return
-        base = type_of.specified(parsed.words, parsed.names, scope, record, source, lo)
+        base = type_of.specified(parsed, scope, record)
         for declarator in parsed.declarators:
             if declarator.function and not declarator.core[0]:
                 continue

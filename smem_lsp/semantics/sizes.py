@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from smem_lsp.semantics import record_layout, type_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import (
@@ -21,7 +19,6 @@ from smem_lsp.semantics.types import (
     plain_type,
 )
 from smem_lsp.semantics.types import Sequence as ArrayClass
-from smem_lsp.syntax import tree
 
 POINTER: Size = (8, 8)
 
@@ -54,12 +51,7 @@ def size_of_type(kind: Type | None) -> Size | None:
     return None
 
 
-def size_of(words: Sequence[str], names: Sequence[tree.Name], scope: Scope) -> Size | None:
-    """(size, alignment) in bytes of the type that specifiers spell, without pointers or dimensions."""
-    return size_of_type(plain_type(type_of.specified(words, names, scope)))
-
-
-def is_plain_type(words: Sequence[str], names: Sequence[tree.Name], scope: Scope) -> bool:
+def is_plain_type(spelled: type_of.Specifiers, scope: Scope) -> bool:
     """Is it a number, a vector, an enumeration or a pointer, not a class of the program?"""
-    kind = plain_type(type_of.specified(words, names, scope))
+    kind = plain_type(type_of.specified(spelled, scope))
     return isinstance(kind, (Scalar, Pointer, Enum))

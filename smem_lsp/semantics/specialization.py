@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from smem_lsp.semantics import type_of
-from smem_lsp.semantics.declarations import Source, angle_close, split
+from smem_lsp.semantics.declarations import FunctionDecl, Source, angle_close, specialised_name, split
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.scope import Scope
@@ -59,7 +59,19 @@ def _spelled(source: Source, at: int) -> Iterator[Range]:
 
 def spelled_argument(function: Function, where: Range, constants: Scope) -> Type | TypedConstant | None:
     """What an argument is; None if it is not known."""
-    source = _source(function)
+    return spelled_in(_source(function), where, constants)
+
+
+def declared_arguments(decl: FunctionDecl, scope: Scope) -> list[Type | TypedConstant | None]:
+    """The same of a specialisation that is declared without a body; None: one that is not known."""
+    lo, lp = decl.head
+    name = specialised_name(decl.source, lo, lp)
+    found = split(decl.source, name + 2, lp - 1, angles=True) if name < lp - 1 else ()
+    return [spelled_in(decl.source, each, scope) for each in found]
+
+
+def spelled_in(source: Source, where: Range, constants: Scope) -> Type | TypedConstant | None:
+    """The template argument that tokens spell; None if it is not known."""
     parsed = source.parse("expression", *where)
     if parsed is not None:
         value = evaluate_value(parsed, constants)

@@ -59,7 +59,7 @@ def spell_type(kind: Type | None) -> str:
         case Pointer():
             return f"{spell_type(kind.target)}*"
         case Reference():
-            return f"{spell_type(kind.target)}&"
+            return f"{spell_type(kind.target)}{'&&' if kind.rvalue else '&'}"
         case Qualified():
             words = ["const"] * kind.constant + ["volatile"] * kind.volatile
             spelled = spell_type(kind.target)

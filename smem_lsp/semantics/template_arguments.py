@@ -170,8 +170,10 @@ def _unify(
     if names.keys() & set(texts):
         if isinstance(argument, TypedConstant):
             return None
-        if texts[-1] in ("*", "&"):
+        if texts[-1] in ("*", "&", "&&"):
             if not isinstance(argument, Pointer if texts[-1] == "*" else Reference):
+                return False
+            if isinstance(argument, Reference) and argument.rvalue != (texts[-1] == "&&"):
                 return False
             return _unify(source, lo, hi - 1, argument.target, names, bound, home)
         for text, first, end in ((texts[-1], lo, hi - 1), (texts[0], lo + 1, hi)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from smem_lsp.semantics import arithmetic, declarations
 from smem_lsp.semantics.declarations import (
@@ -38,6 +39,7 @@ from smem_lsp.semantics.types import (
     decayed,
     fundamental,
     qualified,
+    reference_to,
     scalar_of,
     unqualified,
     vector_element,
@@ -58,24 +60,41 @@ _QUALIFIERS = {
 _POINTERS = ("*", "&", "&&", "::*")
 
 
-def specified(
-    words: Sequence[str],
-    names: Sequence[tree.Name],
-    scope: Scope,
-    record: Type | None = None,
-    source: Source | None = None,
-    lo: int = 0,
-) -> Type | None:
-    """The type that specifiers spell. ``record``: the class whose body is among them; ``source`` and ``lo``: where
-    they are, for `decltype`."""
-    plain, kind, qualifiers = _spelled(tuple(words))
+class Specifiers(Protocol):
+    """What is declared or spelled with specifiers."""
+
+    @property
+    def words(self) -> list[str]: ...
+
+    @property
+    def names(self) -> list[tree.Name]: ...
+
+    @property
+    def decltype(self) -> tree.Decltype | None: ...
+
+
+def specified(spelled: Specifiers, scope: Scope, record: Type | None = None) -> Type | None:
+    """The type that specifiers spell. ``record``: the class whose body is among them."""
+    plain, kind, qualifiers = _spelled(tuple(spelled.words))
+    names = spelled.names
     if "{}" in plain:
         kind = record
-    elif plain == ("decltype",):
-        kind = None if source is None else _decltype(source, lo, scope)
+    elif spelled.decltype is not None:
+        kind = scope.semantics.decltype(spelled.decltype, scope)
+        if len(plain) > 1:
+            kind = _member_type(kind, names, scope)
     elif names:
         kind = named(names[0], scope) if len(names) == 1 and len(plain) == 1 else None
     return qualified(kind, **qualifiers) if qualifiers else kind
+
+
+def _member_type(kind: Type | None, names: Sequence[tree.Name], scope: Scope) -> Type | None:
+    """``decltype(e)::type``"""
+    if kind is None or len(names) != 1 or not names[0].text.startswith("::"):
+        return None
+    (name,) = names
+    inner = tree.Name(name.lo, name.hi, f"decltype{name.text}", name.templated, [None, *name.arguments])
+    return named(inner, scope.bind({"decltype": kind}))
 
 
 def qualified_by(words: Sequence[str], kind: Type | None) -> Type | None:
@@ -106,22 +125,6 @@ def as_type(meaning: Entity) -> Type | None:
     return meaning
 
 
-def _decltype(source: Source, lo: int, scope: Scope) -> Type | None:
-    while lo < len(source.kinds) and source.kinds[lo] != "DECLTYPE":
-        lo += 1
-    close = source.after(lo + 1) - 1 if lo + 1 < len(source.kinds) else lo
-    if close <= lo + 2 or source.kinds[close + 1 : close + 2] == ["SCOPE"]:
-        return None
-    parsed = source.parse("expression", lo + 2, close)
-    if isinstance(parsed, (tree.Name, tree.Call, tree.Member)) and source.kinds[lo + 2] == "LP":
-        return None  # of an lvalue it would be a reference
-    meaning = scope.resolve(parsed) if isinstance(parsed, tree.Name) else None
-    if isinstance(meaning, TypedConstant):
-        return meaning.type  # of a reference it is one
-    values = (tree.Name, tree.Call, tree.Member, tree.Number, tree.Binary, tree.SizeOf, tree.Cast)
-    return scope.semantics.evaluate_value(parsed, scope).type if isinstance(parsed, values) else None
-
-
 def declarator_type(base: Type | None, declarator: tree.Declarator, scope: Scope) -> Type | None:
     """The type of one declarator of a declaration with specifiers ``base``."""
     if "..." in declarator.pointers:
@@ -133,7 +136,7 @@ def type_id(node: tree.TypeId, scope: Scope) -> Type | None:
     """The type of a type-id."""
     if "..." in node.pointers or (node.pointers.count("()") and not node.core[0]):
         return None
-    base = specified(node.words, node.names, scope)
+    base = specified(node, scope)
     return _compose(base, node.pointers, node.dims, node.core, "()" in node.pointers, scope)
 
 
@@ -164,7 +167,7 @@ def _pointed(kind: Type | None, pointers: Sequence[str]) -> Type | None:
         elif pointer == "*":
             kind = Pointer(kind)
         elif pointer in ("&", "&&"):
-            kind = kind if isinstance(kind, Reference) else Reference(kind)
+            kind = reference_to(kind, rvalue=pointer == "&&")
         else:
             kind = qualified(kind, **{name: pointer in spelled for name, spelled in _QUALIFIERS.items()})
     return kind
@@ -185,7 +188,7 @@ def underlying(decl: EnumDecl, scope: Scope) -> Scalar | None:
     if decl.underlying is not None:
         parsed = decl.source.parse("declaration", *decl.underlying)
         if isinstance(parsed, tree.Declaration):
-            return scalar_of(specified(parsed.words, parsed.names, scope))
+            return scalar_of(specified(parsed, scope))
         parsed = decl.source.parse("expression", *decl.underlying)
         return scalar_of(named(parsed, scope)) if isinstance(parsed, tree.Name) else None
     if decl.scoped:
@@ -238,7 +241,7 @@ def alias(decl: AliasDecl, scope: Scope) -> Type | None:
     if parsed is None:
         return member_pointer(source, *decl.type)
     record = record_type(decl.record, scope)
-    base = specified(parsed.words, parsed.names, scope, record, source, decl.type[0])
+    base = specified(parsed, scope, record)
     for declarator in parsed.declarators:
         if declarator.name == decl.name:
             return aligned(source, decl.type, declarator_type(base, declarator, scope))
@@ -249,14 +252,12 @@ def spelled_type(source: Source, lo: int, hi: int, scope: Scope) -> Type | None:
     """The type that the tokens ``[lo, hi)`` spell as a type-id."""
     if "ATTRIBUTE" in source.kinds[lo:hi]:
         return None
-    if source.kinds[lo : lo + 1] == ["DECLTYPE"] and source.after(lo + 1) == hi:
-        return _decltype(source, lo, scope)
     parsed = source.parse("declaration", lo, hi)
     if isinstance(parsed, tree.Declaration) and len(parsed.declarators) == 1:
         declarator = parsed.declarators[0]
         binding = source.kinds[lo + declarator.lo : lo + declarator.lo + 1] == ["LB"] and not declarator.dims
         if not declarator.name and not binding:  # as a declaration, `float[N]` binds a name N
-            base = specified(parsed.words, parsed.names, scope, None, source, lo)
+            base = specified(parsed, scope)
             return declarator_type(base, declarator, scope)
     start = lo + 1 if source.kinds[lo : lo + 1] == ["TYPENAME"] else lo
     parsed = source.parse("expression", start, hi)
@@ -287,8 +288,22 @@ def returned(source: Source, head: Range, behind: Range | None, scope: Scope) ->
     if not rest or rest != list(range(rest[0], rest[-1] + 1)):
         return None
     if "auto" in source.texts[start:name]:
-        return None if behind is None else trailing(source, *behind, scope)
+        if behind is None:
+            return None
+        static = "static" in source.texts[lo:name]
+        return trailing(source, *behind, scope if static else _of_object(source, behind, scope))
     return spelled_type(source, rest[0], rest[-1] + 1, scope)
+
+
+def _of_object(source: Source, behind: Range, scope: Scope) -> Scope:
+    """The scope of the type behind the parameters of a member function, where there is an object ([expr.prim.this])."""
+    record = next((each.record for each in scope.outwards() if each.record is not None), None)
+    if record is None or scope.bound_to("this") is not None:
+        return scope
+    lo, hi = behind
+    arrow = next((at for at in range(lo, hi) if source.texts[at] == "->"), hi)
+    kind = qualified(record, constant="const" in source.texts[lo:arrow])
+    return scope.bind({"this": TypedConstant(Pointer(kind))})
 
 
 def trailing(source: Source, lo: int, hi: int, scope: Scope) -> Type | None:
@@ -329,7 +344,7 @@ def variable(decl: VariableDecl, scope: Scope) -> TypedConstant | None:
     for declarator in parsed.declarators:
         if declarator.name == decl.name:
             record = record_type(decl.record, scope)
-            found = variable_value(parsed, declarator, scope, record, decl.source, decl.range[0])
+            found = variable_value(parsed, declarator, scope, record)
             if found.members is not None and scope.record is not None and "static" not in parsed.words:
                 return TypedConstant(found.type)  # of a member that a constructor may give other values
             return found
@@ -341,8 +356,6 @@ def variable_value(
     declarator: tree.Declarator,
     scope: Scope,
     record: Type | None = None,
-    source: Source | None = None,
-    lo: int = 0,
 ) -> TypedConstant:
     """Type and, for a constant number with a constant initializer, value of a declarator."""
     constant = "constexpr" in declaration.words or "const" in declaration.words
@@ -351,7 +364,7 @@ def variable_value(
     if "auto" in declaration.words:
         found = _deduced(declaration, declarator, initializer, scope)
         return found if constant else TypedConstant(found.type)
-    kind = variable_type(declaration, declarator, scope, record, source, lo)
+    kind = variable_type(declaration, declarator, scope, record)
     if _has_parts(kind):
         return _object(kind, declaration, declarator, scope)
     value = UNKNOWN
@@ -392,13 +405,11 @@ def variable_type(
     declarator: tree.Declarator,
     scope: Scope,
     record: Type | None = None,
-    source: Source | None = None,
-    lo: int = 0,
 ) -> Type | None:
     """Type of a declarator."""
     if "auto" in declaration.words:
         return _deduced(declaration, declarator, _initializer(declarator), scope).type
-    base = specified(declaration.words, declaration.names, scope, record, source, lo)
+    base = specified(declaration, scope, record)
     return _counted(declarator_type(base, declarator, scope), declarator)
 
 
@@ -425,7 +436,8 @@ def _deduced(
     words = declaration.words
     if not {"&", "&&"}.isdisjoint(declarator.pointers):
         referred = qualified_by(words, scope.semantics.qualified_type(initializer, scope))
-        return TypedConstant(None if referred is None else Reference(referred))
+        rvalue = "&&" in declarator.pointers and scope.semantics.is_rvalue(initializer, scope)
+        return TypedConstant(None if referred is None else Reference(referred, rvalue))
     kind = decayed(value.type)
     if declarator.pointers[:1] == ["*"] and isinstance(kind, Pointer):
         target = qualified_by(words, kind.target)

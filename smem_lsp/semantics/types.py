@@ -43,7 +43,10 @@ class Pointer:
 
 @record(deep=True)
 class Reference:
+    """``T&``; ``rvalue``: ``T&&``. None: it is not known which of them it is."""
+
     target: Type | None
+    rvalue: bool | None = False
 
 
 @record(deep=True)
@@ -418,6 +421,13 @@ def without(kind: Type | None, words: Collection[str]) -> Type | None:
         return kind
     constant, volatile = (kind.constant and "const" not in words, kind.volatile and "volatile" not in words)
     return qualified(kind.target, constant=constant, volatile=volatile)
+
+
+def reference_to(kind: Type | None, *, rvalue: bool = False) -> Reference:
+    """``kind&`` or ``kind&&``; a reference to a reference is one of both ([dcl.ref]/6)."""
+    if isinstance(kind, Reference):
+        return Reference(kind.target, rvalue and kind.rvalue)
+    return Reference(kind, None if rvalue and kind is None else rvalue)
 
 
 def decayed(kind: Type | None) -> Type | None:

@@ -73,6 +73,11 @@ def _names_of(groups: Iterable[Specifiers]) -> list[tree.Name]:
     return [group.name for group in groups if group.name is not None]
 
 
+def _decltype_of(groups: Iterable[Specifiers]) -> tree.Decltype | None:
+    """The ``decltype`` among specifiers."""
+    return next((group.decltype for group in groups if group.decltype is not None), None)
+
+
 def _statement(node: type[Any]) -> Callable[[Any, Children], Any]:
     """`keyword HEAD statement` -> node(lo, hi, head, body)."""
 
@@ -170,8 +175,8 @@ class TreeBuilder:
         )
         words = [word for group in c[1:declr] for word in group]
         declarator = self._declarator(c[declr + 1], None, "")
-        names = _names_of(c[1:declr])
-        declaration = tree.Declaration(c[0].lo, declarator.hi, words, [declarator], c[declr].lo, names)
+        names, typed = _names_of(c[1:declr]), _decltype_of(c[1:declr])
+        declaration = tree.Declaration(c[0].lo, declarator.hi, words, [declarator], c[declr].lo, names, typed)
         return tree.RangeFor(start, c[-1].hi, declaration, c[-1], init)
 
     def head_part(self, c: Children) -> tree.Declaration:
@@ -197,14 +202,21 @@ class TreeBuilder:
         words = [word for group in c[:declr] for word in group]
         declarators = [child for child in c[declr + 1 :] if not isinstance(child, GrammarToken)]
         hi = max(d.hi for d in declarators)
-        return tree.Declaration(c[0].lo, hi, words, declarators, c[declr].lo, _names_of(c[:declr]))
+        names, typed = _names_of(c[:declr]), _decltype_of(c[:declr])
+        return tree.Declaration(c[0].lo, hi, words, declarators, c[declr].lo, names, typed)
 
     def specifier(self, c: Children) -> Specifiers:
         child = c[0]
         if isinstance(child, tree.Name):
             return Specifiers([child.text + ("<>" if child.templated else "")], child.lo, child.hi, child)
+        if isinstance(child, tree.Decltype):
+            return Specifiers(["decltype"], child.lo, child.hi, decltype=child)
         text = "decltype" if child.type == "TYPE" and child.hi - child.lo > 1 else child.text
         return Specifiers(["{}" if child.type == "CLASS_BODY" else text], child.lo, child.hi)
+
+    def decltype(self, c: Children) -> tree.Decltype:
+        alone = c[2].lo == c[1].hi or c[2].hi == c[3].lo
+        return tree.Decltype(c[0].lo, c[3].hi, c[0].text, c[2], alone)
 
     def init_declarator(self, c: Children) -> tree.Declarator:
         initializer: Any = None
@@ -287,7 +299,8 @@ class TreeBuilder:
                 pointers += child.pointers
                 dims += child.dims
                 core = child.core if child.core != (0, 0) else core
-        return tree.TypeId(c[0].lo, hi, words, pointers, dims, names, core)
+        typed = _decltype_of(child for child in c[1:] if isinstance(child, Specifiers))
+        return tree.TypeId(c[0].lo, hi, words, pointers, dims, names, core, typed)
 
     def abstract(self, c: Children) -> Abstract:
         out = Abstract([], [], c[0].lo, c[-1].hi)
@@ -338,7 +351,9 @@ class TreeBuilder:
         if isinstance(c[0], tree.Name):
             words = [c[0].text + ("<>" if c[0].templated else "")]
         names = [c[0]] if isinstance(c[0], tree.Name) else []
-        type_id = tree.TypeId(c[0].lo, c[0].hi, words, [], [], names)
+        typed = c[0] if isinstance(c[0], tree.Decltype) else None
+        words = words if typed is None else ["decltype"]
+        type_id = tree.TypeId(c[0].lo, c[0].hi, words, [], [], names, decltype=typed)
         inner: list[tree.Expr] = c[-1].items if isinstance(c[-1], tree.Braces) else c[-2]
         operand = inner[0] if len(inner) == 1 else tree.Braces(c[0].lo, c[-1].hi, list(inner))
         listed = c[-1] if isinstance(c[-1], tree.Braces) else None

@@ -233,9 +233,7 @@ class ExpressionMarks(TypeMarks):
                 raise NotRead
             i = self.name(i)
         elif self.kinds[i] == "DECLTYPE":
-            end = self.skip_parentheses(i + 1)
-            self.put("TYPE", i, end)
-            i = end
+            i = self.decltype(i)
         else:
             while i < hi and self.kinds[i] == "TYPE":
                 self.put("TYPE", i)

@@ -63,6 +63,26 @@ class NameMarks(GrammarTokenWriter):
         self.nesting -= 1
         return at + 1 if used == len(self.texts[at]) else at
 
+    def decltype(self, i: int) -> int:
+        """`decltype(e)`; returns the index after it. What is no expression, as `auto`, is not read."""
+        end = self.skip_parentheses(i + 1)
+        before, doubts = len(self.marks), set(self.doubts)
+        state = self.nesting, self.lists, self.listed
+        try:
+            if end <= i + 3 or self.ahead.type_at(i + 2, end - 1) == 2:
+                raise NotRead
+            self.put("DECLTYPE", i)
+            self.put("LP", i + 1)
+            self.lists = 0  # a `>` in it closes no list outside
+            self.expression(i + 2, end - 1)
+            self.put("RP", end - 1)
+        except NotRead:
+            del self.marks[before:]
+            self.doubts = doubts
+            self.put("TYPE", i, end)
+        self.nesting, self.lists, self.listed = state
+        return end
+
     def arguments(self, lo: int, hi: int) -> None:
         outer, self.lists = self.lists, 0
         self.listed += 1

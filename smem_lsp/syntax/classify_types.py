@@ -28,9 +28,7 @@ class TypeMarks(NameMarks):
             elif kind == "LB":
                 i = self.partner_of(i) + 1
             elif kind == "DECLTYPE":
-                end = self.skip_parentheses(i + 1)
-                self.put("TYPE", i, end)
-                i = end
+                i = self.decltype(i)
                 if self.ahead.kind(i) == "SCOPE" and i < hi:
                     i = self.name(i, typed=True)
             elif kind == "TAG":

@@ -10,15 +10,23 @@ POINTERS = ("*", "&", "&&", "::*")  # "::*": pointer to member
 
 
 class Specifiers(list[str]):
-    """Specifier words with their token range. ``name``: the word, if it is a name."""
+    """Specifier words with their token range. ``name``: the word, if it is a name; ``decltype``: if it is that."""
 
-    __slots__ = ("hi", "lo", "name")
+    __slots__ = ("decltype", "hi", "lo", "name")
 
-    def __init__(self, words: list[str], lo: int, hi: int, name: tree.Name | None = None) -> None:
+    def __init__(
+        self,
+        words: list[str],
+        lo: int,
+        hi: int,
+        name: tree.Name | None = None,
+        decltype: tree.Decltype | None = None,
+    ) -> None:
         super().__init__(words)
         self.lo = lo
         self.hi = hi
         self.name = name
+        self.decltype = decltype
 
 
 class ParsedArguments(list[Any]):

@@ -87,6 +87,16 @@ class Preprocessed:
             offsets += moved(preprocessed.tokens.offsets, start)
         return Tokens(kinds, texts, offsets)
 
+    def includes_behind(self, offset: int) -> bool:
+        """Does the file include a header behind an offset?"""
+        return self._last_include > offset
+
+    @cached_property
+    def _last_include(self) -> int:
+        return max(
+            (each.span.start for each in self.directives if each.name.startswith("include")), default=-1
+        )
+
     def header_place(self, lo: int, hi: int) -> tuple[SourceText, Span] | None:
         """Where the tokens ``[lo, hi)`` of ``header`` stand, those of macros where these are invoked. None: in a file
         that is not at hand, or not together in one."""

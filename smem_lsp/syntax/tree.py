@@ -184,6 +184,17 @@ class Lambda:
 
 
 @dataclass(slots=True, eq=False)
+class Decltype:
+    """``decltype(e)``, or as ``word`` has it ``typeof(e)``. ``alone``: there are no parentheses around ``e``."""
+
+    lo: int
+    hi: int
+    word: str
+    operand: Expr
+    alone: bool
+
+
+@dataclass(slots=True, eq=False)
 class TypeId:
     """``words``: specifiers as spelled; ``pointers``: ``*`` and ``&``; ``dims``: array dimensions; ``names``: the
     words that are names, with their template arguments."""
@@ -195,6 +206,7 @@ class TypeId:
     dims: list[Expr | None]
     names: list[Name] = field(default_factory=list)
     core: tuple[int, int] = (0, 0)  # as in Declarator; a function's "()" among the pointers does not count
+    decltype: Decltype | None = None  # the word that is one
 
 
 OpaqueKind = Literal["new", "delete", "pack", "range", "statement-expression", "throw"]
@@ -262,6 +274,7 @@ class Declaration:
     declarators: list[Declarator]
     declarators_at: int  # token index where the first declarator starts
     names: list[Name] = field(default_factory=list)  # the words that are names
+    decltype: Decltype | None = None  # the word that is one
 
 
 @dataclass(slots=True, eq=False)
@@ -308,7 +321,7 @@ def uncast(expr: Expr | None) -> Expr | None:
 
 
 def nodes_of(root: Chunk | Expr) -> Sequence[Any]:
-    """The nodes of a chunk in pre-order, those of lambdas left out."""
+    """The nodes of a chunk in pre-order, those of lambdas and of ``decltype`` left out."""
     return tuple(_nodes(root)) if isinstance(root, list) else _nodes_of(root)
 
 
@@ -326,7 +339,7 @@ def _nodes(root: Any) -> Iterator[Any]:
             stack += [each for each in reversed(node) if type(each) not in _LEAVES]
             continue
         yield node
-        if not isinstance(node, Lambda):
+        if not isinstance(node, Lambda | Decltype):
             parts = [getattr(node, slot) for slot in reversed(getattr(node, "__slots__", ()))]
             stack += [each for each in parts if type(each) not in _LEAVES]
 

@@ -99,8 +99,6 @@ def _parameter_types(
     if not isinstance(declarations, list):
         return ()
     return tuple(
-        declarator_type(specified(each.words, each.names, top), each.declarators[0], top)
-        if each.declarators
-        else None
+        declarator_type(specified(each, top), each.declarators[0], top) if each.declarators else None
         for each in declarations
     )

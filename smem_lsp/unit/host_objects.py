@@ -73,7 +73,7 @@ def _fields(record: Record) -> tuple[HostField, ...]:
             return ()
         if {"static", "constexpr", "typedef", "friend", "using"} & set(parsed.words):
             continue
-        base = type_of.specified(parsed.words, parsed.names, scope, None, source, member.range[0])
+        base = type_of.specified(parsed, scope)
         for declarator in parsed.declarators:
             if declarator.function and not declarator.core[0]:
                 continue
@@ -138,7 +138,7 @@ def element_fields(
 ) -> tuple[HostField, ...]:
     """The data members of the elements of an array or a ``std::vector``; empty if they are none, or not known."""
     if declarator.dims and not declarator.pointers:
-        return fields_of(type_of.specified(parsed.words, parsed.names, scope))
+        return fields_of(type_of.specified(parsed, scope))
     arguments = parsed.names[-1].arguments if is_list(parsed) else []
     first = arguments[-1][0] if arguments and arguments[-1] else None
     return fields_of(type_of.type_id(first, scope)) if isinstance(first, tree.TypeId) else ()

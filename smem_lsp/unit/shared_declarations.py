@@ -213,10 +213,7 @@ def _element_type(
             record = value.type if isinstance(value, TypedConstant) else None
         for _ in declarator.dims:
             record = record.element if isinstance(record, Array) else None
-    source = Source(body.tokens.kinds, body.tokens.texts, body.ahead.partner, body.symbols)
-    return type_of.specified(
-        declaration.words, declaration.names, constants, record, source, base + declaration.lo
-    )
+    return type_of.specified(declaration, constants, record)
 
 
 MIN_ROUNDING = 16  # bytes: of every static total of a file that uses an `extern __shared__` array

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from which_is_called import HALF, OWN, cases, right, verdict
+
+from smem_lsp.engine import check
+from smem_lsp.environment import DiskReader
 
 
 @pytest.mark.parametrize(
@@ -696,3 +701,35 @@ void f(const int*, TO) CALLED
 def test_arguments_are_promoted_and_arrays_become_addresses(declared: str, call: str) -> None:
     """[conv.prom]/3, /5; [over.ics.rank]/3.2.1"""
     assert right(declared, call)
+
+
+@pytest.mark.parametrize(
+    ("text", "header", "expected"),
+    [
+        ('#include "h.cuh"\nvoid f(double, TO) OTHER\nvoid go(TO) { f(3, s, t); }', "void f(int, TO) CALLED",
+         ["race-free", "racy"]),
+        ('void f(double, TO) CALLED\nvoid go(TO) { f(3, s, t); }\n#include "h.cuh"', "void f(int, TO) OTHER",
+         ["undecided", "undecided"]),
+    ],
+)  # fmt: skip
+def test_a_header_that_is_included_behind(
+    tmp_path: Path, text: str, header: str, expected: list[str]
+) -> None:
+    """What it declares may be behind the call: it is not known which function is meant."""
+    found = []
+    for each in ((OWN, HALF), (HALF, OWN)):
+        kernel = "__global__ void k() { __shared__ float s[64]; go(s, threadIdx.x); }"
+        for name, content in (
+            ("h.cuh", header),
+            ("k.cu", f"{text}\n{kernel}\nint main() {{ k<<<1, 64>>>(); }}"),
+        ):
+            made = (
+                content.replace("CALLED", each[0]).replace("OTHER", each[1]).replace("TO", "float* s, int t")
+            )
+            made = made.replace("void ", "__device__ void ").replace("__global__ __device__", "__global__")
+            (tmp_path / name).write_text(made)
+        path = tmp_path / "k.cu"
+        (report,) = check(path.read_text(), path=str(path), reader=DiskReader()).kernels
+        assert report.verdict is not None
+        found.append(report.verdict.kind.value)
+    assert found == expected

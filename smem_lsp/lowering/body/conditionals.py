@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from smem_lsp.elaborate import conversion_functions, special_members
 from smem_lsp.elaborate.special_members import class_name
-from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Branch, Seq
 from smem_lsp.ir.values import Const, Value, Var, operation
@@ -26,6 +25,7 @@ from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.lowering.state.places import Ref, choose, join
 from smem_lsp.semantics.types import Record
+from smem_lsp.semantics.value_categories import Category
 from smem_lsp.syntax import tree
 from smem_lsp.terms.operators import Operator
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from smem_lsp.elaborate import conversion_functions, special_members
 from smem_lsp.elaborate.initializers import member_initializers
 from smem_lsp.elaborate.special_members import Special, class_name
-from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import Branch, Seq
@@ -36,6 +35,7 @@ from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Record, plain_type
+from smem_lsp.semantics.value_categories import Category
 from smem_lsp.source import checkpoint
 from smem_lsp.syntax import tree
 
@@ -442,13 +442,13 @@ def _copy(
     copies = category is Category.LVALUE or not special_members.moves(record, Special.COPY)
     constant = copies and special_members.takes_constant(record, Special.COPY)
     if copies:
-        scope = LocalScope(scope, {_REFERRED: replace(source, only_read=constant)})
+        scope = scope.naming(_REFERRED, source, record, constant=constant)
         at = tree.Name(at.lo, at.hi, _REFERRED)  # its parts are copied, too, whatever it is made from
     for base in bases_of(record):
         checkpoint()
         if base is not None and special_members.runs_code(base, Special.COPY):
             part: tree.Expr = tree.Name(at.lo, at.hi, _PART)
-            within = LocalScope(scope, {_PART: replace(source, seen_as=base, only_read=constant)})
+            within = scope.naming(_PART, source, base, constant=constant)
             if not copies:
                 part = value_categories.moved(part)
             if not in_sight(ctx, target, base, [part], part, within):

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from smem_lsp.elaborate import conversion_functions, special_members
 from smem_lsp.elaborate.expression_types import expression_type
-from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.nodes import BufferAlias
 from smem_lsp.ir.places import At
@@ -57,9 +56,9 @@ from smem_lsp.semantics.types import (
     is_constant,
     is_number,
     plain_type,
-    qualified,
     scalar_of,
 )
+from smem_lsp.semantics.value_categories import Category
 from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import INFIX
 from smem_lsp.syntax import tree
@@ -91,8 +90,7 @@ def declare(
         shared_arrays.declare(ctx, declaration, scope, block, in_switch)
         return
     if "{}" not in declaration.words:
-        at = ctx.at.base + declaration.lo
-        declare_constants(declaration, scope.declare_constants(), ctx.at.body, at)
+        declare_constants(declaration, scope.declare_constants())
         for declarator in declaration.declarators:
             expression_types.declare_deduced(ctx, declaration, declarator, scope)
     for position, declarator in enumerate(declaration.declarators):
@@ -161,9 +159,7 @@ def _declare_local(
     if initializer is None or "static" in declaration.words or isinstance(initializer, tree.Lambda):
         return
     kind = type_of.variable_type(declaration, declarator, scope.constant_scope())
-    if isinstance(kind, Reference) or value_categories.declares_reference(
-        ctx, declaration, declarator, scope
-    ):
+    if isinstance(kind, Reference) or value_categories.declares_reference(declaration, declarator, scope):
         if not makes_temporary(ctx, declarator, scope, initializer, scope):
             kept_temporaries.by_reference(ctx, kind, initializer, scope, first)
     elif declarator.style != "(":
@@ -181,7 +177,7 @@ def _declare_one(
         structured_bindings.declare(ctx, declaration, declarator, scope)
         return
     initializer = given_to(declarator)
-    reference = value_categories.declares_reference(ctx, declaration, declarator, scope)
+    reference = value_categories.declares_reference(declaration, declarator, scope)
     if reference and initializer is not None:
         variable = effects.designated(ctx, initializer, scope)
         if variable is not None and not _is_converted(ctx, declaration, declarator, variable, scope):
@@ -308,16 +304,13 @@ def declare_kept(
     """``const T& x = T();``: another name for an object that was made without one, or that a function leads to; the
     same of a variable that is that object."""
     record = ctx.variables.objects[made.index].record
-    kind = type_of.qualified_by(declaration.words, record)
-    initializer = given_to(declarator)
-    if "auto" in declaration.words and initializer is not None:
-        constant = value_categories.given(ctx, initializer, scope).constant
-        by_value = {"&", "&&"}.isdisjoint(declarator.pointers)
-        kind = qualified(kind, constant=constant is True and not by_value)
-    kept = replace(constructors.unnamed(made.index), only_read=is_constant(kind) is True)
+    kind = declared_types.bound_type(declarator, scope)
+    constant = "const" in declaration.words if kind is None else is_constant(kind) is True
+    kept = constructors.unnamed(made.index)
+    kept = objects.as_declared(ctx, kept, declaration, declarator, scope.constant_scope())
+    kept = replace(kept, only_read=constant)
     scope.names[declarator.name] = kept
-    declared_types.bind_type(declarator, kind, scope)
-    if not value_categories.declares_reference(ctx, declaration, declarator, scope):
+    if not value_categories.declares_reference(declaration, declarator, scope):
         lifetimes.elide(ctx, kept)
         where = tree.Name(max(declarator.name_at, 0), max(declarator.name_at, 0) + 1, declarator.name)
         lifetimes.begin(ctx, kept, record, where, scope)
@@ -353,7 +346,7 @@ def initial(
     scope: LocalScope,
 ) -> Value | Ref:
     """What a variable is initialised with, or a reference is bound to."""
-    if value_categories.declares_reference(ctx, declaration, declarator, scope):
+    if value_categories.declares_reference(declaration, declarator, scope):
         return _bound_place(ctx, declaration, declarator, initializer, scope)
     if isinstance(initializer, tree.Braces) and declarator.dims and "*" not in declarator.pointers:
         kind = type_of.variable_type(declaration, declarator, scope.constant_scope())
@@ -583,7 +576,7 @@ def _new_local(
     array = 0 if declarator.nested else len(declarator.dims)
     variable = ctx.variables.declare(declarator.name)
     constants = scope.constant_scope()
-    kind, element, shape = declared_types.pointee(declaration.words, declaration.names, declarator, constants)
+    kind, element, shape = declared_types.pointee(declaration, declarator, constants)
     number = declared_types.number_type(declarator, scope)
     exact = conversions.keeps_integers(number)
     if declared_types.is_number(declaration, declarator, scope):
@@ -675,7 +668,7 @@ def _note_unknown_type(ctx: Context, declaration: tree.Declaration, scope: Local
 def _declares_nothing(declaration: tree.Declaration, scope: LocalScope) -> bool:
     """``sync_block s[i] = v;`` behind an unknown word: no array starts with one value, and no name of a block is
     declared in it again."""
-    if type_of.specified(declaration.words, declaration.names, scope.constant_scope()) is not None:
+    if type_of.specified(declaration, scope.constant_scope()) is not None:
         return False
     return any(
         each.name in scope.names

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.semantics import type_of, types
@@ -19,17 +17,9 @@ from smem_lsp.unit.shared_declarations import NOT_TYPE
 _MOST_ALIASES = 8  # that name each other
 
 
-class Typed(Protocol):
-    """What is declared or spelled with specifiers."""
-
-    @property
-    def words(self) -> list[str]: ...
-
-    @property
-    def names(self) -> list[tree.Name]: ...
-
-
-def is_plain(ctx: Context, typed: Typed, pointers: list[str], scope: LocalScope | None = None) -> bool:
+def is_plain(
+    ctx: Context, typed: type_of.Specifiers, pointers: list[str], scope: LocalScope | None = None
+) -> bool:
     """Is this type a number, a vector, a pointer, a reference, or whatever ``auto``, parameters of a function template,
     unknown ones of a class template and what the function names after them stand for? Anything else may have
     constructors, which may write and keep what they get."""
@@ -40,7 +30,7 @@ def is_plain(ctx: Context, typed: Typed, pointers: list[str], scope: LocalScope 
     if any(word in ctx.at.template_parameters for word in named):
         return True
     constants = ctx.around.constants if scope is None else scope.constant_scope()
-    return is_plain_type(words, typed.names, constants) or any(
+    return is_plain_type(typed, constants) or any(
         constants.bound_to(word) == (None,) or _rests_on_parameter(ctx, word, constants) for word in named
     )
 
@@ -72,7 +62,7 @@ def class_name(words: list[str]) -> str:
     return named[-1].removesuffix("<>") if named else ""
 
 
-def is_constant(declaration: Typed, declarator: tree.Declarator, scope: LocalScope) -> bool:
+def is_constant(declaration: type_of.Specifiers, declarator: tree.Declarator, scope: LocalScope) -> bool:
     """Is a variable that was just declared ``const`` itself, not only what it points or refers to?"""
     kind = bound_type(declarator, scope)
     if kind is not None:
@@ -85,12 +75,11 @@ def is_constant(declaration: Typed, declarator: tree.Declarator, scope: LocalSco
 def is_number(declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope) -> bool:
     """Is it a number, or a vector of them, through which no memory is reached?"""
     constants = scope.constant_scope()
-    return not declarator.pointers and is_plain_type(declaration.words, declaration.names, constants)
+    return not declarator.pointers and is_plain_type(declaration, constants)
 
 
 def pointee(
-    words: list[str],
-    names: list[tree.Name],
+    spelled: type_of.Specifiers,
     declarator: tree.Declarator,
     constants: Scope,
     *,
@@ -98,6 +87,7 @@ def pointee(
 ) -> tuple[Type | None, int | None, tuple[int | None, ...]]:
     """(type, bytes, dimensions) of what a variable points to, or each element of an array of pointers; (None, None, ())
     when what is assigned to it decides. A ``parameter`` that is spelled as an array is a pointer."""
+    words = spelled.words
     named = [word for word in words if word not in NOT_TYPE]
     stars = [pointer for pointer in declarator.pointers if pointer in "*&"]
     decays = parameter and bool(declarator.dims) and not declarator.nested
@@ -106,7 +96,9 @@ def pointee(
     dims = declarator.dims if declarator.nested else declarator.dims[1:] if decays else []
     inner = stars if decays else stars[1:]
     named += [word for word in words if word in ("volatile", "__volatile__")]
-    kind = type_of.type_id(tree.TypeId(0, 0, named, inner, [], names), constants)
+    kind = type_of.type_id(
+        tree.TypeId(0, 0, named, inner, [], spelled.names, decltype=spelled.decltype), constants
+    )
     size = size_of_type(kind)
     if size is None:
         return None, None, ()

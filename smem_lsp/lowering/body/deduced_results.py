@@ -18,7 +18,7 @@ from smem_lsp.elaborate.returned_types import (
     returned_by_lambda,
     spelled_result,
 )
-from smem_lsp.elaborate.value_categories import Category
+from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.lowering.body import (
     declarations,
     declared_types,
@@ -30,11 +30,22 @@ from smem_lsp.lowering.body import (
 )
 from smem_lsp.lowering.state.context import Context, DeducedType
 from smem_lsp.lowering.state.local_scope import Boundary, Closure, LocalScope, This, Variable
+from smem_lsp.semantics import type_of
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import evaluate
 from smem_lsp.semantics.local_declarations import declare_constants, declare_parameters
 from smem_lsp.semantics.scope import Meanings, Scope
-from smem_lsp.semantics.types import Array, FunctionType, Pointer, Type, decayed, plain_type, qualified
+from smem_lsp.semantics.types import (
+    Array,
+    FunctionType,
+    Pointer,
+    Record,
+    Type,
+    decayed,
+    plain_type,
+    qualified,
+)
+from smem_lsp.semantics.value_categories import Category
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
@@ -47,28 +58,14 @@ _MOST_NESTED = 16  # bodies
 
 def of_function(
     ctx: Context, function: Function, constants: Scope, expr: tree.Call, scope: LocalScope
-) -> Type | None:
-    """The type of what a function returns, without references and qualifiers, if it is deduced, or stands behind its
-    parameters, which it may name ([dcl.fct]/2); None: another one, or not known. ``constants``: of its body, with the
-    template arguments of this call; ``scope``: of the call."""
-    return _of_function(ctx, function, constants, expr, scope).type
-
-
-def category_of_function(
-    ctx: Context, function: Function, constants: Scope, expr: tree.Call, scope: LocalScope
-) -> Category | None:
-    """The value category of the same, if ``decltype(auto)`` or ``auto&&`` leaves it to what is returned; None: not
-    known."""
-    return _of_function(ctx, function, constants, expr, scope).category
-
-
-def _of_function(
-    ctx: Context, function: Function, constants: Scope, expr: tree.Call, scope: LocalScope
-) -> DeducedType:
+) -> Given:
+    """What a call of a function is, if the type of its result is deduced, or stands behind its parameters, which it may
+    name ([dcl.fct]/2); of another one nothing is known. ``constants``: of its body, with the template arguments of this
+    call; ``scope``: of the call."""
     parameters = function_parameters(function)
     deduced = is_deduced(function)
     if parameters is None or not (deduced or has_trailing_type(function)):
-        return _UNKNOWN
+        return Given()
     outer = LocalScope(constants=constants, around=namespace_arrays.around(ctx, constants))
     record = constants.record if constants.parent is None else constants.record or constants.parent.record
     own = constants.child()
@@ -80,17 +77,16 @@ def _of_function(
     closures = _declare_parameters(ctx, parameters, expr, scope, inner)
     known = inner.constant_scope()
     if not deduced:
-        return DeducedType(plain_type(returned_by_function(function, known)))
+        return value_categories.by_type(returned_by_function(function, known))
     key = function.definition, function.scopes, function.number, function.first_token, known.meanings
     if key in ctx.inlining.deducing:
-        return ctx.inlining.deducing[key]
+        return ctx.inlining.deducing[key].given
     work = partial(_of_body, ctx, function, inner, key)
-    return work() if closures else _RESULTS.once(constants.state.store, key, work)
+    return (work() if closures else _RESULTS.once(constants.state.store, key, work)).given
 
 
 _Key = tuple[Definition, tuple[str, ...], int, int, Scope | Meanings]
 _RESULTS = Query[_Key, DeducedType]("types that functions return which are deduced", most=4096)
-_UNKNOWN = DeducedType(known=False)
 
 
 def _of_body(ctx: Context, function: Function, inner: LocalScope, key: Hashable) -> DeducedType:
@@ -99,25 +95,13 @@ def _of_body(ctx: Context, function: Function, inner: LocalScope, key: Hashable)
         return _deduced(ctx, ctx.at.body.statements, inner, spelled, key)
 
 
-def of_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalScope) -> Type | None:
-    """The type of what a call of a lambda gives, as in ``of_function``, also where it is declared."""
-    return _of_lambda(ctx, closure, expr, scope).type
-
-
-def category_of_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalScope) -> Category | None:
-    """The value category of the same ([expr.call]/13); None: not known."""
-    texts = ctx.at.body_of(closure.function).tokens.texts[slice(*_behind(closure))]
-    if "->" not in texts:
-        return Category.PRVALUE
-    return Category.LVALUE if texts[-1] == "&" else _of_lambda(ctx, closure, expr, scope).category
-
-
-def _of_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalScope) -> DeducedType:
+def of_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalScope) -> Given:
+    """What a call of a lambda is, also where the type of its result is declared."""
     node, base = closure.node, closure.base
     with ctx.at.within(closure.function):
         parameters = inlining.lambda_parameters(ctx, closure)
     if parameters is None:
-        return _UNKNOWN
+        return Given()
     inner = LocalScope(closure.scope, boundary=Boundary.FUNCTION)
     _declare_parameters(ctx, parameters, expr, scope, inner)
     lo, hi = base + node.body[0], base + node.body[1]
@@ -125,12 +109,12 @@ def _of_lambda(ctx: Context, closure: Closure, expr: tree.Call, scope: LocalScop
     listed = None if node.parameters is None else (base + node.parameters[0], base + node.parameters[1])
     spelled = body.tokens.texts[slice(*_behind(closure))]
     if "->" in spelled and "auto" not in spelled:
-        return DeducedType(plain_type(returned_by_lambda(body, listed, lo, inner.constant_scope())))
+        return value_categories.by_type(returned_by_lambda(body, listed, lo, inner.constant_scope()))
     key = node, base, inner.constant_scope().meanings
     if key in ctx.inlining.deducing:
-        return ctx.inlining.deducing[key]
+        return ctx.inlining.deducing[key].given
     with ctx.at.within(closure.function):
-        return _deduced(ctx, body.block(lo, hi), inner, spelled, key)
+        return _deduced(ctx, body.block(lo, hi), inner, spelled, key).given
 
 
 def _behind(closure: Closure) -> tuple[int, int]:
@@ -153,7 +137,7 @@ def _deduced(
 ) -> DeducedType:
     """``spelled``: the type of the result, which says that it is deduced."""
     if len(ctx.inlining.deducing) >= _MOST_NESTED:
-        return _UNKNOWN
+        return DeducedType(known=False)
     result = ctx.inlining.deducing[key] = DeducedType(spelled=tuple(spelled))
     try:
         _statement(ctx, block, inner, result)
@@ -199,7 +183,7 @@ def lambda_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Closure | Non
     return meaning if isinstance(meaning, Closure) else None
 
 
-def _declared(declaration: declared_types.Typed, declarator: tree.Declarator, scope: LocalScope) -> Variable:
+def _declared(declaration: type_of.Specifiers, declarator: tree.Declarator, scope: LocalScope) -> Variable:
     number = declared_types.number_type(declarator, scope)
     constant = declared_types.is_constant(declaration, declarator, scope)
     return _placeholder(array=len(declarator.dims), constant=constant, kind=number)
@@ -245,21 +229,30 @@ def _return(ctx: Context, node: tree.JumpStatement, scope: LocalScope, result: D
         if expr is None or isinstance(expr, tree.Braces):
             result.known = False
             return
-        kind = expression_types.of(ctx, expr, scope)
-        category = _category(ctx, expr, scope, result)
-        if isinstance(kind, Array) and category in (None, Category.PRVALUE) and "&" not in result.spelled:
+        result.add(_result(ctx, expr, scope, result.spelled))
+
+
+def _result(ctx: Context, expr: tree.Expr, scope: LocalScope, spelled: Sequence[str]) -> Given:
+    """What a call is that returns an expression ([dcl.spec.auto.general], [dcl.type.decltype]). ``spelled``: the type
+    of the result."""
+    if "decltype" in spelled:
+        return value_categories.as_declared(ctx, expr, scope)
+    kind = expression_types.of(ctx, expr, scope)
+    constant = "const" in spelled
+    if {"&", "&&"}.isdisjoint(spelled):
+        if isinstance(kind, Array):
             kind = decayed(replace(value_categories.given(ctx, expr, scope), type=kind).qualified)
-    result.add(None if isinstance(kind, FunctionType) else plain_type(kind), category)
+        if isinstance(kind, Pointer) and "*" in spelled:
+            kind = Pointer(qualified(kind.target, constant="const" in spelled[: spelled.index("*")]))
+        return Given(_of_value(kind), Category.PRVALUE, constant and isinstance(kind, Record))
+    seen = value_categories.given(ctx, expr, scope)
+    rvalue = "&&" in spelled and seen.category is not Category.LVALUE
+    category = None if rvalue and seen.category is None else Category.XVALUE if rvalue else Category.LVALUE
+    return replace(seen, type=_of_value(kind), category=category, constant=constant or seen.constant)
 
 
-def _category(ctx: Context, expr: tree.Expr, scope: LocalScope, result: DeducedType) -> Category | None:
-    """That of what is returned, where it decides whether a reference is ([dcl.type.decltype], [temp.deduct.call]/3)."""
-    if "decltype" in result.spelled:
-        return value_categories.by_declaration(ctx, expr, scope)
-    if "&&" not in result.spelled:
-        return None
-    found = value_categories.given(ctx, expr, scope).category
-    return Category.XVALUE if found is Category.PRVALUE else found
+def _of_value(kind: Type | None) -> Type | None:
+    return None if isinstance(kind, FunctionType) else plain_type(kind)
 
 
 def _live(ctx: Context, node: tree.If, scope: LocalScope) -> Sequence[tree.Statement] | None:
@@ -311,12 +304,11 @@ def _declaration(ctx: Context, chunk: tuple[int, int], scope: LocalScope) -> Non
 
 def _declare(ctx: Context, declaration: tree.Declaration, scope: LocalScope) -> None:
     """What a body declares, with its types."""
-    at = ctx.at.base + declaration.lo
     if "typedef" in declaration.words or "{}" in declaration.words:
-        declarations.declare_names(ctx, at, scope)
+        declarations.declare_names(ctx, ctx.at.base + declaration.lo, scope)
         return
     constants = scope.declare_constants()
-    declare_constants(declaration, constants, ctx.at.body, at)
+    declare_constants(declaration, constants)
     for declarator in declaration.declarators:
         if not declarator.name:
             continue

@@ -9,7 +9,7 @@ from functools import partial
 from smem_lsp.elaborate.call_sites import Callee
 from smem_lsp.elaborate.expression_types import expression_type
 from smem_lsp.elaborate.returned_types import returned_by_function
-from smem_lsp.elaborate.value_categories import Category, Given
+from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.lowering.body import (
     declarations,
     deduced_results,
@@ -37,9 +37,12 @@ from smem_lsp.semantics.types import (
     Reference,
     Scalar,
     Type,
+    decayed,
     plain_type,
     qualified,
+    reference_to,
 )
+from smem_lsp.semantics.value_categories import Category, as_type
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.source.queries import Query
@@ -105,7 +108,7 @@ def _by_functions(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | No
         case tree.Call():
             closure = deduced_results.lambda_of(ctx, expr.callee, scope)
             if closure is not None:
-                return deduced_results.of_lambda(ctx, closure, expr, scope)
+                return deduced_results.of_lambda(ctx, closure, expr, scope).type
             found_types = {_returned(ctx, each, scope) for each in called(ctx, expr, scope)}
             return found_types.pop() if len(found_types) == 1 else None
         case tree.Number() | tree.String() if expr.suffix:
@@ -119,37 +122,58 @@ def _returned(ctx: Context, of_call: Called, scope: LocalScope) -> Type | None:
     kind = plain_type(returned_by_function(of_call.function, of_call.scope))
     if kind is not None:
         return kind
-    return deduced_results.of_function(ctx, of_call.function, of_call.scope, of_call.call, scope)
+    return deduced_results.of_function(ctx, of_call.function, of_call.scope, of_call.call, scope).type
 
 
 def declare_deduced(
     ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
-) -> Type | None:
-    """The type of ``auto x = f();`` where functions decide it, with which ``x`` is declared then; None: it is known
-    without them, or not at all."""
-    given = declarations.given_to(declarator)
-    marks = declarator.pointers
-    if "auto" not in declaration.words or given is None or isinstance(given, tree.Braces):
-        return None
+) -> None:
+    """Declare ``auto x = f();``, and what ``decltype`` declares, with its type, where functions decide it."""
+    words, marks = declaration.words, declarator.pointers
     constants = scope.declare_constants()
     known = constants.bound.get(declarator.name)
     if marks not in ([], ["&"], ["&&"]) or not isinstance(known, TypedConstant):
+        return
+    kind = known.type
+    if plain_type(kind) is not None and not (isinstance(kind, Reference) and kind.rvalue is None):
+        return
+    found = _specified(ctx, declaration, declarator, scope)
+    if found is None or found.type is None:
+        return
+    if "auto" in words and not marks:
+        seen = found.qualified
+        kind = type_of.qualified_by(words, decayed(seen) if isinstance(seen, Array) else found.type)
+        constants.declare(declarator.name, TypedConstant(kind))
+        return
+    if found.constant is None and "const" not in words:
+        return  # what it refers to may be `const`
+    kind = type_of.qualified_by(words, found.qualified)
+    if "auto" not in words:
+        kind = as_type(kind, found.category)
+    elif marks == ["&&"]:
+        kind = Reference(kind, None if found.category is None else found.category is not Category.LVALUE)
+    if kind is not None:
+        made = reference_to(kind, rvalue=marks == ["&&"]) if marks else kind
+        constants.declare(declarator.name, TypedConstant(made))
+
+
+def _specified(
+    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
+) -> Given | None:
+    """The expression that ``auto`` and ``decltype`` take the type of, a name that stands in ``decltype`` alone as it is
+    declared; None: there is none."""
+    spelled, given = declaration.decltype, declarations.given_to(declarator)
+    if spelled is not None:
+        if any("::" in each.text for each in declaration.names):
+            return None  # a member of it
+        return value_categories.as_declared(ctx, spelled.operand, scope, alone=spelled.alone)
+    if given is None or isinstance(given, tree.Braces):
         return None
-    if plain_type(known.type) is not None:
+    if "auto" in declaration.words:
+        return replace(value_categories.given(ctx, given, scope), type=of(ctx, given, scope))
+    if "decltype" not in declaration.words or declarator.style != "=":
         return None
-    kind = of(ctx, given, scope)
-    if kind is None:
-        return None
-    seen_as = value_categories.given(ctx, given, scope)
-    if marks and seen_as.constant is None and "const" not in declaration.words:
-        return kind  # what it refers to may be `const`
-    seen = replace(seen_as, type=kind).qualified
-    if isinstance(seen, Array) and not marks:
-        kind = seen = Pointer(seen.element)
-    declared = type_of.qualified_by(declaration.words, seen if marks else kind)
-    assert declared is not None
-    constants.declare(declarator.name, TypedConstant(Reference(declared) if marks else declared))
-    return kind
+    return value_categories.as_declared(ctx, given, scope)
 
 
 def class_of_member(ctx: Context, expr: tree.Member, scope: LocalScope) -> Record | None:

@@ -32,7 +32,7 @@ def declare(
         return False
     constants = scope.constant_scope()
     words = [word for word in declaration.words if word not in NOT_TYPE]
-    kind = type_of.specified(declaration.words, declaration.names, constants)
+    kind = type_of.specified(declaration, constants)
     size = size_of_type(kind)
     index = len(ctx.buffers)
     where = At.of(ctx.at.kernel.name_span)

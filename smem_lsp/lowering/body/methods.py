@@ -17,7 +17,7 @@ from smem_lsp.elaborate.parameters import (
 )
 from smem_lsp.elaborate.signatures import same, signature
 from smem_lsp.elaborate.special_members import Special, class_name
-from smem_lsp.elaborate.value_categories import Category, Given
+from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.elaborate.viable_functions import Call
 from smem_lsp.elaborate.virtual_functions import is_virtual, says_virtual, with_bases
 from smem_lsp.ir.causes import CauseKind
@@ -43,6 +43,7 @@ from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.entities import Argument, TypedConstant
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Pointer, Record, qualified
+from smem_lsp.semantics.value_categories import Category
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 from smem_lsp.syntax.questions import MAX_TOKENS, SMALL, has_at_most

@@ -62,7 +62,7 @@ def _declared(ctx: Context, decl: VariableDecl, scope: Scope) -> int | None:
     for declarator in declaration.declarators:
         if declarator.name == decl.name and not declarator.nested:
             index = len(ctx.buffers)
-            kind = _element(decl, declaration, declarator, scope)
+            kind = _element(declaration, declarator, scope)
             ctx.buffers.outside[decl] = index
             ctx.buffers.declared.append(
                 replace(_buffer_of(ctx, decl, declaration, declarator, kind, scope), index=index)
@@ -79,14 +79,10 @@ def _declared(ctx: Context, decl: VariableDecl, scope: Scope) -> int | None:
     return None
 
 
-def _element(
-    decl: VariableDecl, declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope
-) -> Type | None:
+def _element(declaration: tree.Declaration, declarator: tree.Declarator, scope: Scope) -> Type | None:
     if declarator.pointers:
         return Pointer(None)
-    return type_of.specified(
-        declaration.words, declaration.names, scope, None, decl.source, decl.range[0] + declaration.lo
-    )
+    return type_of.specified(declaration, scope)
 
 
 def _buffer_of(

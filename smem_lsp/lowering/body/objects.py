@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from smem_lsp.elaborate import deduced_classes
-from smem_lsp.elaborate.out_of_line import defined_outside, specializations
+from smem_lsp.elaborate.out_of_line import defined_outside, is_specialised_elsewhere, specializations
 from smem_lsp.elaborate.special_members import class_name
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.values import Var
@@ -192,7 +192,7 @@ def make(ctx: Context, variable: Variable, record: Record, depth: int = 0) -> No
 
 def _member(field: Field, index: int) -> Variable:
     words, declarator = field.declaration.words, field.declarator
-    kind, element, shape = declared_types.pointee(words, field.declaration.names, declarator, field.home)
+    kind, element, shape = declared_types.pointee(field.declaration, declarator, field.home)
     own = plain_type(field.type)
     bits = declarator.width is not None
     number = record_layout.bits_of(own, declarator, field.home) if bits else own
@@ -275,6 +275,8 @@ def definitions(
         if special:
             certain = len(special) == len(declared) == 1 and special[0][1]
             return [Method(special[0][0], record)] if certain else None
+        if is_specialised_elsewhere(record, declared[0].name):
+            return None
     found = [_function(ctx, record, decl, where) for decl in declared]
     known = [Method(function, record) for function in found if function is not None]
     return known if len(known) == len(declared) else None
@@ -479,7 +481,7 @@ def as_declared(
         variable = replace(variable, only_read=constant)
     if known is None or "auto" in declaration.words:
         return variable
-    record = plain_type(type_of.specified(declaration.words, declaration.names, constants))
+    record = plain_type(type_of.specified(declaration, constants))
     if not isinstance(record, Record) or record not in with_bases(known.record):
         return variable
     return replace(variable, seen_as=record)

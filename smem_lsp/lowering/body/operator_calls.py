@@ -10,7 +10,7 @@ from smem_lsp.elaborate import special_members
 from smem_lsp.elaborate.call_sites import Callee
 from smem_lsp.elaborate.parameters import function_parameters
 from smem_lsp.elaborate.special_members import Special, class_name
-from smem_lsp.elaborate.value_categories import Category, Given
+from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.values import Value, Var, operation
@@ -37,6 +37,7 @@ from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.scope import bases_of
 from smem_lsp.semantics.types import Enum, Record
+from smem_lsp.semantics.value_categories import Category
 from smem_lsp.source.integers import COMPARISONS
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.conditions import parse_integer
@@ -388,9 +389,7 @@ def _assign_part(
     named: tree.Expr = tree.Name(at.lo, at.hi, _ASSIGNED)
     if moved:
         named = value_categories.moved(named)
-    scope = LocalScope(
-        names={_ASSIGNED: replace(source, seen_as=record, only_read=constant)}, constants=record.scope
-    )
+    scope = LocalScope(constants=record.scope).naming(_ASSIGNED, source, record, constant=constant)
     implied = Given(record, Category.LVALUE, False)
     found = _of_own_class(ctx, record, implied, named, scope)
     if found is not None and not found:

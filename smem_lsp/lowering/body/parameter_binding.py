@@ -14,7 +14,6 @@ from smem_lsp.elaborate.addressed_functions import named, wanted
 from smem_lsp.elaborate.initializers import parameter_list
 from smem_lsp.elaborate.parameters import Parameter, function_parameters, takes_freely
 from smem_lsp.elaborate.signatures import Signature
-from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.values import Const, Value, Var
 from smem_lsp.lowering.body import (
@@ -69,6 +68,7 @@ from smem_lsp.semantics.types import (
     is_number,
     plain_type,
 )
+from smem_lsp.semantics.value_categories import Category
 from smem_lsp.source import record
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Body, Function
@@ -188,10 +188,14 @@ def typed(
         if isinstance(plain_type(kind), Scalar | Enum):
             referred = type_of.qualified_by(parameter.words, kind)
             of_value = type_of.qualified_by(parameter.words, plain_type(kind))
+            category = value_categories.given(ctx, argument, scope).category
+            rvalue = "&&" in parameter.pointers and (
+                None if category is None else category is not Category.LVALUE
+            )
             constants.declare(
                 parameter.name,
                 TypedConstant(
-                    Reference(referred) if parameter.reference and referred is not None else of_value
+                    Reference(referred, rvalue) if parameter.reference and referred is not None else of_value
                 ),
             )
     if not isinstance(known.type, Reference) or parameter.reference or parameter.declaration is None:
@@ -534,14 +538,14 @@ def _new_parameter(
     shape: tuple[int | None, ...] = ()
     if function is not None:
         kind, element, shape = declared_types.pointee(
-            parameter.words, parameter.names, declarator, inner.constant_scope(), parameter=True
+            parameter, declarator, inner.constant_scope(), parameter=True
         )
     variable = ctx.variables.declare(parameter.name)
     number = declared_types.number_type(declarator, inner)
     if not parameter.pointer:
         ctx.variables.readings[variable] = conversions.reading_of(number)
     plain = not isinstance(result, Ref) or result.pointer
-    if not declarator.pointers and is_plain_type(parameter.words, parameter.names, inner.constant_scope()):
+    if not declarator.pointers and is_plain_type(parameter, inner.constant_scope()):
         ctx.variables.numbers_only.add(variable)
     of_class = "" if "*" in declarator.pointers else declared_types.class_name(parameter.words)
     constant = declared_types.is_constant(parameter, declarator, inner)

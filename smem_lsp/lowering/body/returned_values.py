@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from smem_lsp.elaborate.parameters import function_parameters
 from smem_lsp.elaborate.returned_types import result_mark, returned_by_function, returns_reference
-from smem_lsp.elaborate.value_categories import Category
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.values import Var
 from smem_lsp.lowering.body import (
@@ -25,9 +24,9 @@ from smem_lsp.lowering.state import conversions, effects
 from smem_lsp.lowering.state.context import Context, ReturnTarget
 from smem_lsp.lowering.state.local_scope import Closure, LocalScope, Variable, View
 from smem_lsp.lowering.state.places import Ref
-from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Enum, Pointer, Record, Reference, Scalar, Type
+from smem_lsp.semantics.value_categories import Category
 from smem_lsp.syntax import tree
 from smem_lsp.syntax.parse import Function
 
@@ -87,15 +86,12 @@ def returned(ctx: Context, expr: tree.Expr, scope: LocalScope) -> None:
 def _is_reference(ctx: Context, expr: tree.Expr, scope: LocalScope) -> bool:
     """Does ``decltype(auto)`` make a reference of what is returned ([dcl.type.decltype])? A name alone has the type
     that it is declared with."""
+    category = value_categories.as_declared(ctx, expr, scope).category
     at, texts = ctx.at.base + expr.lo, ctx.at.body.tokens.texts
-    if isinstance(expr, tree.Name) and texts[at - 1] != "(":
+    if category is None and isinstance(expr, tree.Name) and texts[at - 1] != "(":
         parameters = function_parameters(ctx.at.function) or ()
         named = [each for each in parameters if each.name == expr.text]
-        known = scope.constant_scope().bound.get(expr.text)
-        if isinstance(known, TypedConstant) and isinstance(known.type, Reference):
-            return True
         return named[0].reference if named else isinstance(scope.lookup(expr.text), View)
-    category = value_categories.by_declaration(ctx, expr, scope)
     if category is None:
         what = Cause(CauseKind.RETURNS_REFERENCE, names=(inlining.called_name(ctx.at.function),))
         implicit_calls.note(ctx, what, expr)

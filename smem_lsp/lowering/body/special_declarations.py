@@ -328,7 +328,7 @@ def _group(
     """The cooperative group that is declared, or None."""
     if isinstance(initializer, tree.Braces) and len(initializer.items) == 1:
         initializer = initializer.items[0]
-    named = type_of.specified(declaration.words, declaration.names, scope.constant_scope())
+    named = type_of.specified(declaration, scope.constant_scope())
     if isinstance(named, Record):  # a class that may hold a group
         return None
     if initializer is not None:

@@ -41,7 +41,7 @@ def declare(
     bound = None
     if isinstance(result, Ref):
         ctx.buffers.pin(result.bases, CauseKind.BOUND_NAMES, ctx.at.line(declarator.lo))
-    elif result is not None and value_categories.declares_reference(ctx, declaration, declarator, scope):
+    elif result is not None and value_categories.declares_reference(declaration, declarator, scope):
         bound = declarations.bound_to(ctx, ctx.out.fresh())
     _declare_bindings(ctx, declarator, scope, bound)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smem_lsp.elaborate import special_members
-from smem_lsp.elaborate.value_categories import Category, Given
+from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.elaborate.virtual_functions import with_bases
 from smem_lsp.ir.values import Value, Var
 from smem_lsp.lowering.body import constructors, expression_types, lifetimes, methods, objects
@@ -16,6 +16,7 @@ from smem_lsp.semantics import type_of
 from smem_lsp.semantics.entities import Template
 from smem_lsp.semantics.evaluate import evaluate_value
 from smem_lsp.semantics.types import Record, Type, is_number
+from smem_lsp.semantics.value_categories import Category
 from smem_lsp.syntax import tree
 
 

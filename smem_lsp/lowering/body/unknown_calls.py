@@ -401,7 +401,7 @@ def _taken_by(ctx: Context, parameter: tree.Declaration, own: Collection[str]) -
     declarator = parameter.declarators[0] if parameter.declarators else None
     pointers = [] if declarator is None else declarator.pointers
     open_type = bool(set(own) & set(parameter.words)) or "auto" in parameter.words
-    plain = is_plain_type(parameter.words, parameter.names, ctx.around.constants)
+    plain = is_plain_type(parameter, ctx.around.constants)
     by_reference = bool({"&", "&&", "..."} & set(pointers)) or not ("*" in pointers or open_type or plain)
     marks = [pointer for pointer in pointers if pointer in ("*", "&", "&&", "...")]
     constant = "const" in parameter.words and "volatile" not in parameter.words

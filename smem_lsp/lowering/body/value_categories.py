@@ -8,8 +8,7 @@ from functools import partial
 
 from smem_lsp.elaborate import returned_types
 from smem_lsp.elaborate.call_sites import is_null
-from smem_lsp.elaborate.parameters import function_parameters, takes_freely
-from smem_lsp.elaborate.value_categories import Category, Given
+from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.lowering.body import declared_types, deduced_results, expression_types, operator_candidates
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.callees.intrinsics import takes_values
@@ -21,7 +20,7 @@ from smem_lsp.semantics import literals, type_of
 from smem_lsp.semantics.declarations import enumerators
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.evaluate import qualified_type
-from smem_lsp.semantics.record_layout import designated_member
+from smem_lsp.semantics.record_layout import designated_member, member_type
 from smem_lsp.semantics.scope import member_entity
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import (
@@ -35,10 +34,13 @@ from smem_lsp.semantics.types import (
     is_volatile,
     plain_type,
     qualified,
+    reference_to,
 )
+from smem_lsp.semantics.value_categories import Category, declared_type, of_type
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
+from smem_lsp.syntax.parse import Function
 
 _UNKNOWN = Given()
 _VALUE = Given(category=Category.PRVALUE, constant=False)
@@ -58,45 +60,30 @@ def moved(expr: tree.Expr) -> tree.Expr:
     return tree.Call(expr.lo, expr.hi, tree.Name(expr.lo, expr.lo, "std::move"), [expr])
 
 
-def declares_reference(
-    ctx: Context, declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope
-) -> bool:
-    """Is it a reference that is declared, or perhaps one? ``decltype`` is the declared type of a name or a member that
-    stands there alone, and a reference for any other expression that is no prvalue ([dcl.type.decltype])."""
+def declares_reference(declaration: tree.Declaration, declarator: tree.Declarator, scope: LocalScope) -> bool:
+    """Is it a reference that is declared, or perhaps one, as ``decltype`` may be?"""
     if not {"&", "&&"}.isdisjoint(declarator.pointers):
         return True
     if "decltype" not in declaration.words:
         return False
-    texts, ahead = ctx.at.body.tokens.texts, ctx.at.body.ahead
-    first = texts.index("decltype", ctx.at.base + declaration.lo)
     kind = declared_types.bound_type(declarator, scope)
-    close = ahead.partner[first + 1]
-    operand = ctx.at.body.chunk("expression", (first + 2, close))
-    within = texts[first + 2] == "(" and ahead.partner[first + 2] == close - 1
-    if isinstance(operand, tree.Member) and not within and texts[close + 1 : close + 2] != ["::"]:
-        with ctx.at.chunk(first + 2):
-            record = expression_types.class_of_member(ctx, operand, scope)
-        return record is None or expression_types.is_reference_member(record, operand.name)
-    return texts[first + 3 : first + 4] != [")"] or kind is None or isinstance(kind, Reference)
+    return kind is None or isinstance(kind, Reference)
 
 
-def by_declaration(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Category | None:
-    """What ``decltype(auto)`` makes of what is returned ([dcl.type.decltype]): a name or a member that stands there
-    alone has the type that it is declared with, any other expression that of its category; None: not known."""
-    texts, base = ctx.at.body.tokens.texts, ctx.at.base
-    alone = texts[base + expr.lo - 1] != "(" or texts[base + expr.hi] != ")"
-    if alone and isinstance(expr, tree.Member):
+def as_declared(ctx: Context, expr: tree.Expr, scope: LocalScope, *, alone: bool | None = None) -> Given:
+    """What ``decltype`` makes of an expression ([dcl.type.decltype]): a name or a member that stands there alone has
+    the type that it is declared with, any other expression that of its category. ``alone``: are there no parentheses
+    around it? None: the text tells."""
+    if alone is None:
+        texts, base = ctx.at.body.tokens.texts, ctx.at.base
+        alone = texts[base + expr.lo - 1] != "(" or texts[base + expr.hi] != ")"
+    if not alone or not isinstance(expr, tree.Name | tree.Member):
+        return given(ctx, expr, scope)
+    kind = declared_type(expr, scope.constant_scope())
+    if kind is None and isinstance(expr, tree.Member):
         record = expression_types.class_of_member(ctx, expr, scope)
-        if record is None:
-            return None
-        return (
-            Category.LVALUE if expression_types.is_reference_member(record, expr.name) else Category.PRVALUE
-        )
-    if alone and isinstance(expr, tree.Name):
-        known = scope.constant_scope().resolve(expr)
-        kind = known.type if isinstance(known, TypedConstant) else None
-        return None if kind is None else Category.LVALUE if isinstance(kind, Reference) else Category.PRVALUE
-    return given(ctx, expr, scope).category
+        kind = None if record is None else member_type(record, expr.name)
+    return by_type(kind)
 
 
 def is_prvalue(ctx: Context, expr: tree.Expr, record: Record, scope: LocalScope) -> bool:
@@ -170,10 +157,11 @@ def _typed(kind: Type | None, category: Category | None = Category.LVALUE) -> Gi
 
 
 def _of_variable(name: tree.Name, variable: Variable, scope: LocalScope) -> Given:
-    """By its type; where this is not known, by how it is declared. A copy in a lambda and a member in a ``const``
-    method are ``const`` there, however they are declared ([expr.prim.lambda.closure]/7, [expr.prim.this])."""
+    """By its type; where this is not known, by how it is declared, which may leave it open. A copy in a lambda and a
+    member in a ``const`` method are ``const`` there, however they are declared ([expr.prim.lambda.closure]/7,
+    [expr.prim.this])."""
     found = _typed(qualified_type(name, scope.constant_scope()))
-    constant = variable.constant if found.constant is None else found.constant
+    constant = (variable.constant or None) if found.constant is None else found.constant
     return replace(found, constant=variable.only_read or constant)
 
 
@@ -235,12 +223,11 @@ def _of_call(ctx: Context, expr: tree.Call, scope: LocalScope) -> Given:
             return replace(only, category=Category.XVALUE)
         spelled = callee.arguments[-1] if callee.arguments else None
         kind = scope.constant_scope().argument(spelled[0]) if spelled else None
-        if kind is None:
-            return _UNKNOWN
-        return only if isinstance(kind, Reference) else replace(only, category=Category.XVALUE)
+        category = of_type(reference_to(kind, rvalue=True)) if isinstance(kind, Type) else None
+        return _UNKNOWN if category is None else replace(only, category=category)
     closure = deduced_results.lambda_of(ctx, expr.callee, scope)
     if closure is not None:
-        return _of_deduced(deduced_results.category_of_lambda(ctx, closure, expr, scope))
+        return deduced_results.of_lambda(ctx, closure, expr, scope)
     functions = expression_types.called(ctx, expr, scope)
     if functions:
         return _returned(ctx, functions, scope)
@@ -258,57 +245,43 @@ def _returned(ctx: Context, functions: Sequence[expression_types.Called], scope:
 
 
 def _returned_by(ctx: Context, of_call: expression_types.Called, scope: LocalScope) -> Given:
-    """What a template parameter returns may be a reference itself."""
     function = of_call.function
-    mark = returned_types.result_mark(function)
-    named = template_parameters(function).intersection(
-        function.head.texts[: function.island.name - function.island.head]
-    )
-    if named:
-        parameters = function_parameters(function) or ()
-        if mark == "AND_AND" or any(takes_freely(each, function) for each in parameters):
-            return _UNKNOWN
-        if named.isdisjoint(word for each in parameters for word in each.words):
-            return _UNKNOWN  # the call spells it
-    reference = returned_types.returns_reference(function, of_call.scope)
-    if reference is None or (mark == "AND_AND" and returned_types.is_deduced(function)):
-        found = deduced_results.category_of_function(ctx, function, of_call.scope, of_call.call, scope)
-        return (
-            replace(_of_deduced(found), constant=None)
-            if "const" in function.head.texts
-            else _of_deduced(found)
-        )
     kind = returned_types.returned_by_function(function, of_call.scope)
-    constant = is_constant(kind)
-    if not reference and not isinstance(plain_type(kind), Record) and (kind is not None or not named):
-        constant = False  # [expr.type]/2
-    category = _MARKS.get(mark) if reference else Category.PRVALUE
-    return _UNKNOWN if category is None else Given(category=category, constant=constant)
+    if kind is None:
+        found = deduced_results.of_function(ctx, function, of_call.scope, of_call.call, scope)
+        return _unknown_result(function) if found.category is None else replace(found, type=None)
+    return replace(by_type(kind), type=None)
 
 
-def _of_deduced(category: Category | None) -> Given:
-    return _VALUE if category is Category.PRVALUE else Given(category=category)
+def _unknown_result(function: Function) -> Given:
+    """What a function returns of which the type is not known."""
+    spelled = returned_types.spelled_result(function)
+    if returned_types.result_mark(function) == "AMP":
+        return _PLACE
+    own = template_parameters(function)
+    if not own.isdisjoint(spelled) or not {"decltype", "&&"}.isdisjoint(spelled):
+        return _UNKNOWN
+    return Given(category=Category.PRVALUE, constant=None if "const" in spelled else False)
 
 
-_MARKS = {"AMP": Category.LVALUE, "AND_AND": Category.XVALUE}
+def by_type(kind: Type | None) -> Given:
+    """A call or a cast that gives this type; a number is not ``const`` ([expr.type]/2)."""
+    category, plain = of_type(kind), plain_type(kind)
+    if category is Category.PRVALUE and not isinstance(plain, Record):
+        return Given(plain, category, constant=False)
+    return Given(plain, category, is_constant(kind), is_volatile(kind))
 
 
 def _of_cast(expr: tree.Cast, scope: LocalScope) -> Given:
-    marks = expr.type.pointers
-    if "auto" in expr.type.words or "decltype" in expr.type.words:
+    kind = type_of.type_id(expr.type, scope.constant_scope())
+    if kind is not None:
+        return replace(by_type(kind), type=None)
+    marks = [each for each in expr.type.pointers if each in ("*", "&", "&&")]
+    if "decltype" in expr.type.words or "&&" in marks:
         return _UNKNOWN
-    kind = type_of.specified(expr.type.words, expr.type.names, scope.constant_scope())
-    constant = True if kind is None and "const" in expr.type.words else is_constant(kind)
-    if marks == ["&"]:
-        return Given(category=Category.LVALUE, constant=constant)
-    if marks == ["&&"]:
-        if kind is None:
-            return _UNKNOWN
-        category = Category.LVALUE if isinstance(kind, Reference) else Category.XVALUE
-        return Given(category=category, constant=constant)
-    if {"&", "&&"} & set(marks) or isinstance(kind, Reference):
-        return _UNKNOWN
-    return Given(category=Category.PRVALUE, constant=isinstance(plain_type(kind), Record) and constant)
+    if marks[-1:] == ["&"]:
+        return replace(_PLACE, constant=True if marks == ["&"] and "const" in expr.type.words else None)
+    return _VALUE
 
 
 Operation = tree.Assign | tree.Unary | tree.Binary | tree.PostfixStep | tree.Index

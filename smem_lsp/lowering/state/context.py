@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from smem_lsp.elaborate.value_categories import Category, Given
+from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.ir.causes import Cause, CauseKind
 from smem_lsp.ir.copy_events import Family, WordPlace
 from smem_lsp.ir.nodes import (
@@ -132,22 +132,24 @@ class Arrival:
 
 @dataclass(slots=True)
 class DeducedType:
-    """What the ``return`` statements of a body give. ``kind``, ``category``: of those so far; ``known``: is it one
-    type, and known? ``spelled``: the type of the result, with ``auto`` in it."""
+    """What the ``return`` statements of a body give. ``found``: those so far; ``known``: is it one type, and known?
+    ``spelled``: the type of the result, with ``auto`` in it."""
 
-    kind: Type | None = None
+    found: Given | None = None
     known: bool = True
     spelled: tuple[str, ...] = ()
-    category: Category | None = None
 
     @property
-    def type(self) -> Type | None:
-        return self.kind if self.known else None
+    def given(self) -> Given:
+        """What a call of it is."""
+        return self.found if self.known and self.found is not None else Given()
 
-    def add(self, kind: Type | None, category: Category | None) -> None:
-        self.category = category if self.kind in (None, kind) and self.category in (None, category) else None
-        self.known = self.known and kind is not None and self.kind in (None, kind)
-        self.kind = kind if self.kind is None else self.kind
+    def add(self, given: Given) -> None:
+        first = given if self.found is None else self.found
+        self.known = self.known and given.type is not None and given.type == first.type
+        category = given.category if given.category == first.category else None
+        constant = given.constant if given.constant == first.constant else None
+        self.found = replace(first, category=category, constant=constant)
 
 
 @dataclass

@@ -234,7 +234,7 @@ def pointed_to(expr: tree.Expr, scope: LocalScope) -> Variable | None:
 def _as_class(variable: Variable, expr: tree.Cast, scope: LocalScope) -> Variable | None:
     """An object behind a ``static_cast`` to a base of its class, or to one that is made from it
     ([expr.static.cast])."""
-    kind = type_of.specified(expr.type.words, expr.type.names, scope.constant_scope())
+    kind = type_of.specified(expr.type, scope.constant_scope())
     record = plain_type(kind)
     if variable.plain or not isinstance(record, Record) or expr.style not in ("static_cast", "c"):
         return None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import field, replace
 
 from smem_lsp.ir.values import Value
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics.entities import Argument, Functions, TypedConstant, is_open
 from smem_lsp.semantics.scope import Scope
-from smem_lsp.semantics.types import Record, Reference, Type
+from smem_lsp.semantics.types import Record, Reference, Type, qualified
 from smem_lsp.source import record
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
@@ -233,6 +233,12 @@ class LocalScope:
             if each.boundary is Boundary.FUNCTION:
                 break
         return None
+
+    def naming(self, name: str, variable: Variable, record: Record, *, constant: bool) -> LocalScope:
+        """A scope in this one where a name means an object of a class, or a base of one, that is ``const`` or not."""
+        inner = LocalScope(self, {name: replace(variable, seen_as=record)})
+        inner.declare_constants().declare(name, TypedConstant(qualified(record, constant=constant)))
+        return inner
 
     def constant_scope(self) -> Scope:
         scope: LocalScope | None = self
