@@ -5,8 +5,8 @@ So a new field is moved, numbered and asked for as those of its type are, and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import field, fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import partial
 from operator import attrgetter, is_
 from typing import Annotated, Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -44,7 +44,8 @@ _Plan = tuple[tuple[tuple[int, str, _Shape], ...], Callable[[object], tuple[Any,
 def mapped(value: T, changes: Changes) -> T:
     """``value``, a record of the IR or a container of them, with each part replaced that ``changes`` has something
     for; what is put there is not looked at."""
-    return cast("T", _Mapped(changes, tuple(changes)).of(value))
+    marks = tuple(changes)
+    return cast("T", _Mapped(changes, marks, _PLANS.setdefault(marks, {})).of(value))
 
 
 def for_parts(value: object, visits: Mapping[Mark, Callable[[Any], object]]) -> None:
@@ -61,7 +62,7 @@ def _shown(visit: Callable[[T], object], part: T) -> T:
 class _Mapped:
     changes: Changes
     marks: _Marks
-    _plans: dict[type[Any], _Plan | None] = field(default_factory=dict)
+    _plans: dict[type[Any], _Plan | None]
 
     def of(self, value: Any) -> Any:
         kind = type(value)
@@ -79,9 +80,9 @@ class _Mapped:
             self._plans[kind] = _plan(kind, self.marks)
         plan = self._plans[kind]
         if plan is None:
-            return (
-                {key: self.of(each) for key, each in value.items()} if isinstance(value, Mapping) else value
-            )
+            return value
+        if plan is _TABLE:
+            return {key: self.of(each) for key, each in value.items()}
         parts: list[Any] | None = None
         for at, name, shape in plan[0]:
             old = getattr(value, name)
@@ -97,21 +98,19 @@ class _Mapped:
         return value if parts is None else kind(*parts[1:])
 
 
-_PLANS: Final = "__plans__"  # of a record, noted at its class, by what is replaced
-_FIELDS: Final = "__types_of_fields__"
+_TABLE: Final[_Plan] = ((), lambda of: ())
+"""Of a mapping, whose values are looked at."""
+_PLANS: Final[dict[_Marks, dict[type[Any], _Plan | None]]] = {}  # of each class, by what is replaced
 
 
 def _plan(kind: type[Any], marks: _Marks) -> _Plan | None:
     """None: nothing that is replaced stands in what is of this class."""
     if not is_dataclass(kind):
-        return None
-    known: dict[_Marks, _Plan | None] = _noted(kind, _PLANS, dict)
-    if marks not in known:
-        every = _typed_fields(kind)
-        holding = ((at, name, of) for at, (name, of) in enumerate(every, 1) if _holds(of, marks, {kind}))
-        parts = tuple((at, name, _shape(of, marks)) for at, name, of in holding)
-        known[marks] = (parts, attrgetter("__class__", *(name for name, _ in every))) if parts else None
-    return known[marks]
+        return _TABLE if issubclass(kind, Mapping) else None
+    every = _typed_fields(kind)
+    holding = ((at, name, of) for at, (name, of) in enumerate(every, 1) if not _held(of).isdisjoint(marks))
+    parts = tuple((at, name, _shape(of, marks)) for at, name, of in holding)
+    return (parts, attrgetter("__class__", *(name for name, _ in every))) if parts else None
 
 
 def _shape(kind: object, marks: _Marks) -> _Shape:
@@ -121,7 +120,7 @@ def _shape(kind: object, marks: _Marks) -> _Shape:
     if item is not None and origin is tuple and args[1] is ...:
         return lambda old, changes: tuple(map(changes[item], old))
     if item is not None and origin is not None and issubclass(origin, Mapping):
-        assert not _holds(args[1], marks, set()), kind
+        assert _held(args[1]).isdisjoint(marks), kind
         return lambda old, changes: {changes[item](key): each for key, each in old.items()}
     return _number(kind, marks)
 
@@ -134,32 +133,35 @@ def _number(kind: object, marks: _Marks) -> str | None:
     return _number(args[0], marks) if len(args) == 1 and type(None) in get_args(kind) else None
 
 
-def _holds(kind: object, marks: _Marks, seen: set[object]) -> bool:
-    """May something of this type hold what is replaced? ``seen``: records that have been looked at."""
-    if get_origin(kind) is Annotated:
-        return _number(kind, marks) is not None
-    if kind in marks or any(_holds(each, marks, seen) for each in get_args(kind)):
-        return True
-    if not isinstance(kind, type) or not is_dataclass(kind) or kind in seen:
-        return False
-    seen.add(kind)
-    return any(_holds(of, marks, seen) for _, of in _typed_fields(kind))
+_HELD: Final[dict[object, frozenset[object]]] = {}
 
 
-def _typed_fields(kind: type[Any]) -> tuple[tuple[str, object], ...]:
+def _held(kind: object) -> frozenset[object]:
+    """What may stand in something of this type: classes, and what numbers count."""
+    found: set[object] = set()
+    waiting = [kind]
+    while waiting:
+        each = waiting.pop()
+        if each in _HELD:
+            found |= _HELD[each]
+        elif get_origin(each) is Annotated:
+            found.add(get_args(each)[1])
+        elif each not in found:
+            found.add(each)
+            waiting += get_args(each)
+            if isinstance(each, type) and is_dataclass(each):
+                waiting += [of for _, of in _typed_fields(each)]
+    return _HELD.setdefault(kind, frozenset(found))
+
+
+def _typed_fields(kind: type[Any]) -> Sequence[tuple[str, object]]:
     """What a record is made of, with the types; what stands beside it has none: records are equal whatever that is."""
-
-    def find() -> tuple[tuple[str, object], ...]:
-        kinds = get_type_hints(kind, include_extras=True)
-        return tuple(
-            (each.name, kinds[each.name] if each.compare else None) for each in fields(kind) if each.init
-        )
-
-    found: tuple[tuple[str, object], ...] = _noted(kind, _FIELDS, find)
+    found = _FIELDS.get(kind)
+    if found is None:
+        of = get_type_hints(kind, include_extras=True)
+        made = [each for each in fields(kind) if each.init]
+        found = _FIELDS[kind] = [(each.name, of[each.name] if each.compare else None) for each in made]
     return found
 
 
-def _noted(kind: type[Any], name: str, find: Callable[[], Any]) -> Any:
-    if name not in vars(kind):
-        setattr(kind, name, find())
-    return vars(kind)[name]
+_FIELDS: Final[dict[type[Any], Sequence[tuple[str, object]]]] = {}

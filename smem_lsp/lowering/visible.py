@@ -18,7 +18,7 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TypeVar, get_args
 
-from smem_lsp.ir.mapping import KEY, POINT, VARIABLE, Changes, for_parts, mapped
+from smem_lsp.ir.mapping import KEY, POINT, VARIABLE, Changes, mapped
 from smem_lsp.ir.nesting import bounded
 from smem_lsp.ir.nodes import (
     Assignment,
@@ -125,6 +125,9 @@ def _tells(value: Value, made: Mapping[int, list[_ValueContents]], axes: set[str
     return "/" in found.marks and "x" in marks and bool(axes & _ROWS)
 
 
+_VALUES = get_args(Value)
+
+
 @dataclass(slots=True)
 class RelevanceSlice:
     """What can be seen: from what happens to memory and between threads, back to what it is computed from."""
@@ -217,13 +220,14 @@ class RelevanceSlice:
 
     def need_those_of(self, node: Node) -> None:
         """Values in a node, but for what stands in it."""
-        for_parts(node, {**dict.fromkeys(get_args(Value), self.need), Seq: len})
+        mapped(node, {**dict.fromkeys(_VALUES, self.need), Seq: lambda inside: inside})
 
-    def need(self, value: Value) -> None:
+    def need(self, value: Value) -> Value:
         found = _contents_of(value)
         self.marks |= found.marks
         for variable in found.variables:
             self.ask(variable)
+        return value
 
     def ask(self, variable: int) -> None:
         if variable not in self.variables:

@@ -78,7 +78,8 @@ else:
                     kw_only=each.kw_only,
                 )
                 fields.append((each.name, each.kind, given))
-            bare = {"init": False, "repr": False, "eq": False, "match_args": False, "slots": True}
+            bare = {"init": False, "repr": False, "eq": False, "match_args": False}
+            bare["namespace"] = {"__doc__": self._cls.__name__}  # else one is made of its signature
             found = vars(dataclasses.make_dataclass(self._cls.__name__, fields, **bare))[_FIELDS]
             setattr(self._cls, _FIELDS, found)
             return found

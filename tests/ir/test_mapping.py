@@ -65,6 +65,11 @@ def test_what_holds_nothing_that_is_replaced_is_the_same_object() -> None:
     assert mapped((At(1, 2), None, 3), {Row: Row}) == (At(1, 2), None, 3)
 
 
+def test_the_values_of_a_table_are_looked_at_but_its_keys_are_not() -> None:
+    kept = {Row(1): (Row(2), 3), Row(4): "row"}
+    assert mapped(kept, {Row: lambda old: Row(old.number + 1)}) == {Row(1): (Row(3), 3), Row(4): "row"}
+
+
 def test_the_values_of_a_node_are_those_that_it_says_itself() -> None:
     def said(node: Node) -> list[str]:
         found: list[object] = []
