@@ -63,7 +63,7 @@ class RaceQueries:
     meant: frozenset[int] = frozenset()
     _known: dict[object, PairResult] = field(default_factory=dict)
     _own: dict[int, Access] | None = None
-    _bytes: Mapping[int, Mapping[int, int]] | None = None  # as in ``by_thread``
+    _bytes: Callable[[int], Mapping[int, int] | None] | None = None  # see ``by_thread``
     # of one access, of two positions: what is so, and what it took whom to find it
     _facts: dict[object, tuple[bool, QueryEffects, object]] = field(default_factory=dict)
     _bound: tuple[Mapping[str, int], QueryEffects, object] | None = None
@@ -261,7 +261,7 @@ class RaceQueries:
             return False
         if self._bytes is None:
             self._bytes = by_thread(self.of.kernel, self.of.values, self.dims, self.of.accesses)
-        one, other = self._bytes.get(first.point), self._bytes.get(second.point)
+        one, other = self._bytes(first.point), self._bytes(second.point)
         if one is None or other is None:
             return False
         return all(one[byte] == other[byte] != SEVERAL for byte in one.keys() & other.keys())

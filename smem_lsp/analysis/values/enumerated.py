@@ -6,7 +6,7 @@ end or a condition, is taken as anything, so the result holds whatever jumps the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from smem_lsp.analysis.values.evaluate import EvaluationBudget, Evaluator, iterations_within
 from smem_lsp.analysis.values.extents import Extent
@@ -34,10 +34,10 @@ def touched(
 
 def by_thread(
     kernel: Kernel, values: ValueFacts, dims: Dims, accesses: Collection[Access]
-) -> Mapping[int, Mapping[int, int]]:
-    """Access (its point) -> byte of its buffer -> the one thread that touches it, in whatever iterations of the loops
-    around it, ``SEVERAL`` if several do. Left out is what is not known, and what is no access of each thread to bytes
-    of its own choice."""
+) -> Callable[[int], Mapping[int, int] | None]:
+    """Of an access (its point): byte of its buffer -> the one thread that touches it, in whatever iterations of the
+    loops around it, ``SEVERAL`` if several do. None: not known, or no access of each thread to bytes of its own
+    choice. Worked out for each access that is asked about."""
     plain = frozenset(
         each.point
         for each in accesses
@@ -47,7 +47,7 @@ def by_thread(
     )
     walked = _ByThread(kernel, values, plain)
     walked.seq(kernel.body, Evaluator(dims, work=EvaluationBudget(_MAX_WORK)))
-    return {point: found for point in plain if (found := walked.bytes_of(point)) is not None}
+    return walked.bytes_of
 
 
 class _EnumerationWalk(RunningThreads):
@@ -99,6 +99,7 @@ class _ByThread(_EnumerationWalk):
         super().__init__(kernel, values, wanted)
         self.starts: dict[int, set[tuple[int, int]] | None] = {}
         self.widths: dict[int, int] = {}
+        self.told: dict[int, dict[int, int] | None] = {}
 
     def add(self, access: Access, threads: Evaluator) -> None:
         buffer = self.kernel.buffers[access.buffer]
@@ -113,6 +114,11 @@ class _ByThread(_EnumerationWalk):
         known.update(zip(found, threads.threads))
 
     def bytes_of(self, point: int) -> dict[int, int] | None:
+        if point not in self.told:
+            self.told[point] = self._bytes_of(point) if point in self.wanted else None
+        return self.told[point]
+
+    def _bytes_of(self, point: int) -> dict[int, int] | None:
         starts = self.starts.get(point, set())
         if starts is None:
             return None
