@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 from smem_lsp.ir.nodes import Comparison
 from smem_lsp.semantics.declarations import FunctionDecl
@@ -87,9 +88,8 @@ class Calls(Library):
             own = {p.name for p in parameters_of(function)}
             others = {name: argument for name, argument in bound.items() if name not in own}
             scope = scope.bind(others).child() if others else scope
-        watched = self.watched | self.callees.filling
-        by_value = self.callees.by_value
-        frame = Frame(function.body, function, number, scope, bound or {}, depth, watched, by_value)
+        find = partial(self.callees.traits_of, self.watched | self.callees.filling)
+        frame = Frame(function.body, function, number, scope, bound or {}, depth, find)
         frame.version = self.fresh()
         given_back = [(function.parameters or ())[at].declarators[0].name for at in outs]
         frame.wanted = frozenset(given_back)

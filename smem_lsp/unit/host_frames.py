@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 
 from smem_lsp.interpret import frame
@@ -25,8 +25,8 @@ GUARDS = r"(?:[A-Z0-9]+_)*(?:CHECK|ASSERT|ENFORCE|REQUIRE)(?:_(?:EQ|NE|LT|LE|GT|
 
 @dataclass(eq=False)
 class Frame(frame.Frame[HostPath, Variable]):
-    """``number``: of the function among those that are read; ``bound``: template arguments by name; ``watched``:
-    functions that lead to launches; ``by_value``: functions with the positions of the arguments that they may change;
+    """``number``: of the function among those that are read; ``bound``: template arguments by name; ``find_traits``:
+    those of a body in which the values of these names at its end count;
     ``open``: other files may call it with other arguments; ``outer``: the scopes around the innermost."""
 
     function: Function
@@ -34,8 +34,7 @@ class Frame(frame.Frame[HostPath, Variable]):
     scope: Scope
     bound: Mapping[str, Argument]
     depth: int
-    watched: frozenset[str]
-    by_value: Mapping[str, frozenset[int]]
+    find_traits: Callable[[Body, frozenset[str]], Traits]
     outer: list[Scope] = field(default_factory=list)
     returned: list[tuple[HostPath, HostValue | None, tree.Expr | None]] = field(default_factory=list)
     open: bool = False
@@ -50,7 +49,7 @@ class Frame(frame.Frame[HostPath, Variable]):
     @property
     def traits(self) -> Traits:
         if self._traits is None:
-            self._traits = Traits.of(self.body, self.watched, self.by_value, self.wanted)
+            self._traits = self.find_traits(self.body, self.wanted)
         return self._traits
 
     def text(self, lo: int, hi: int) -> str | None:
@@ -95,6 +94,8 @@ class Traits:
         by_value: Mapping[str, frozenset[int]],
         wanted: frozenset[str],
     ) -> Traits:
+        """``watched``: functions that lead to launches; ``by_value``: functions with the positions of the arguments
+        that they may change; ``wanted``: names whose values at its end count."""
         kinds, texts = body.tokens.kinds, body.tokens.texts
         changed: dict[str, list[int]] = {}
         lambdas = list(_lambda_ranges(body))

@@ -49,7 +49,7 @@ class Lambdas(Statements):
     def __init__(self, callees: Callees, effort: Effort) -> None:
         super().__init__(callees.kernels, callees.tables, effort)
         self.callees = callees
-        self.watched = frozenset(callees.leading) | callees.outside.keys()
+        self.watched = frozenset((*callees.leading, *callees.outside))
         self.named: set[str] = set()
         self._closures: dict[int, _Closure] = {}
         self._running: list[int] = []
@@ -208,8 +208,7 @@ class Lambdas(Statements):
             made.scope.child(),
             made.bound,
             source.depth,
-            source.watched,
-            source.by_value,
+            source.find_traits,
         )
         frame.open, frame.version = source.open, source.version
         frame.blocks = [*made.blocks, {}]

@@ -240,6 +240,7 @@ class HostCode:
         self.constants = constants
         self.outside = outside or {}
         self._wanted = frozenset(wanted)
+        self._bodies = Store()
 
     @cached_property
     def text(self) -> HostText:
@@ -565,6 +566,7 @@ class HostCode:
             self.overloads,
             self.tables,
             self.outside,
+            self._bodies,
         )
         for effort in _EFFORTS:
             finder = LaunchFinder(callees, effort)
