@@ -28,7 +28,7 @@ from smem_lsp.semantics.entities import (
     TypedConstant,
     Undeclared,
 )
-from smem_lsp.semantics.scope import Scope, member_entity, names_member
+from smem_lsp.semantics.scope import Meanings, Scope, class_of_member, member_entity
 from smem_lsp.semantics.types import (
     BOOL,
     INT,
@@ -52,7 +52,9 @@ from smem_lsp.semantics.types import (
 from smem_lsp.semantics.types import (
     Sequence as ArrayClass,
 )
+from smem_lsp.source.budget import uncounted
 from smem_lsp.source.integers import COMPARISONS
+from smem_lsp.source.queries import Query
 from smem_lsp.syntax import tree
 
 # CUDA programming guide, "Built-in Variables"
@@ -89,6 +91,22 @@ def qualified_type(expr: tree.Expr, scope: Scope) -> Type | None:
 
 
 def _designated(expr: tree.Expr, scope: Scope) -> TypedConstant:
+    """An expression with the type that it is declared with, but for references."""
+    if scope.state.depth:
+        return _evaluated(expr, scope)
+    store, key = scope.state.store, (expr, scope.meanings)
+    found = _VALUES.find(store, key)
+    if found is None:
+        with uncounted():
+            found = _VALUES.keep(store, key, _evaluated(expr, scope))
+    return found
+
+
+# Statements that are spelled alike are one tree. What is evaluated on the way to a value may rest on how deep it is.
+_VALUES = Query[tuple[tree.Expr, Scope | Meanings], TypedConstant]("values of expressions", most=8192)
+
+
+def _evaluated(expr: tree.Expr, scope: Scope) -> TypedConstant:
     state = scope.state
     if not state.enter():
         return UNKNOWN
@@ -367,12 +385,12 @@ def _name(expr: tree.Name, scope: Scope) -> TypedConstant:
 def _own_member(expr: tree.Name, scope: Scope) -> TypedConstant | None:
     """A data member that a method names, as part of the object that it is called of ([expr.prim.this]); None: it is
     something else, or the object is constant itself."""
-    this = scope.bound_to("this")
+    record = class_of_member(scope, expr.text)
+    this = None if record is None else scope.bound_to("this")
     of = None if this is None else this[0]
     if not isinstance(of, TypedConstant) or of.members is not None or not isinstance(of.type, Pointer):
         return None
-    record = plain_type(of.type.target)
-    if not isinstance(record, Record) or not names_member(scope, expr.text, record):
+    if plain_type(of.type.target) != record:
         return None
     return TypedConstant(record_layout.designated_member(of.type.target, expr.text))
 

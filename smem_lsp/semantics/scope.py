@@ -127,7 +127,7 @@ class Scope:
         for scope in self.outwards():
             if name in scope.bound:
                 return (scope.bound[name],)
-            if scope.own(name):
+            if scope.declarations is not _NOTHING and scope.own(name):
                 return None
         return None
 
@@ -161,7 +161,8 @@ class Scope:
         """From here on ``name`` means this in this scope, and hides what it means around it; None: unknown."""
         self.bound[name] = meaning
         self._newer.append((name, meaning))
-        self.state.declared += 1
+        if self._meanings is not None:  # else nobody has asked for those of a scope in this one, either
+            self.state.declared += 1
 
     def declare_all(self, meanings: Iterable[tuple[str, Argument]]) -> None:
         for name, meaning in meanings:
@@ -449,18 +450,22 @@ class Scope:
         """The meaning of declarations that share a name. ``self``: the scope of the template arguments."""
         if not found:
             return Undeclared((name,))
-        usings = [(d, s) for d, s in found if isinstance(d, UsingDecl)]
-        functions = [(d, s) for d, s in found if isinstance(d, FunctionDecl)]
-        classes = [(d, s) for d, s in found if isinstance(d, ClassDecl)]
-        if 0 < max(len(usings), len(functions), len(classes)) < len(found):
+        decl, scope = found[0]
+        if len(found) == 1 and arguments is None and isinstance(decl, (AliasDecl, VariableDecl)):
+            if decl.parameters is None:  # most of them
+                return scope.declared_meaning(decl)
+        kinds = {type(decl) for decl, _ in found}
+        kind = kinds.pop() if len(kinds) == 1 else None
+        if kind is None and not kinds.isdisjoint((UsingDecl, FunctionDecl, ClassDecl)):
             return None  # of several kinds
-        if usings:
-            return _same([self._used(decl, scope, arguments) for decl, scope in usings])
-        if functions:
+        if kind is UsingDecl:
+            return _same([self._used(decl, scope, arguments) for decl, scope in found])
+        if kind is FunctionDecl:
             evaluated = None if arguments is None else tuple(self.argument(each) for each in arguments)
-            return Functions(tuple(functions), evaluated)
-        if classes:
-            return self._class(classes, arguments)
+            overloads = tuple((decl, scope) for decl, scope in found if isinstance(decl, FunctionDecl))
+            return Functions(overloads, evaluated)
+        if kind is ClassDecl:
+            return self._class(found, arguments)
         return self._value_or_alias(found, arguments, last)
 
     def _value_or_alias(
@@ -700,20 +705,20 @@ def member_entity(record: Record, name: str) -> Entity:
     return record.scope.of(own, None, name, True)
 
 
-def names_member(scope: Scope, name: str, record: Record) -> bool:
-    """Does a name in the body of a method mean a data member of its class that is not static, nothing nearer?"""
+def class_of_member(scope: Scope, name: str) -> Record | None:
+    """The class of which a name in the body of a method means a data member that is not static; None: it means
+    something nearer, or something else."""
     for around in scope.outwards():
         if around.record is not None:
             own = around.own(name) or around.inherited(name, qualified=False)
             if own is None:
-                return False
+                return None
             if own:
-                return around.record == record and all(
-                    isinstance(decl, VariableDecl) and not _is_static(decl) for decl, _ in own
-                )
+                data = all(isinstance(decl, VariableDecl) and not _is_static(decl) for decl, _ in own)
+                return around.record if data else None
         elif around.namespace or name in around.bound or name in around.declarations.names:
-            return False
-    return False
+            return None
+    return None
 
 
 def is_mutable(record: Record, name: str) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Size = tuple[int, int]  # (sizeof, alignof)
 
 
-@record
+@record(deep=True)
 class Scalar:
     """A type without parts of its own: a number, a vector, a handle. ``kind``: "bool", "int", "float" or "other";
     ``bits``: of a bit-field, how many it has; 0: none."""
@@ -33,7 +33,7 @@ class Scalar:
     bits: int = 0
 
 
-@record
+@record(deep=True)
 class Pointer:
     """A pointer. ``size`` is 16 for a pointer to a member function."""
 
@@ -41,12 +41,12 @@ class Pointer:
     size: int = 8
 
 
-@record
+@record(deep=True)
 class Reference:
     target: Type | None
 
 
-@record
+@record(deep=True)
 class Qualified:
     """A type that is ``const``, ``volatile`` or both ([basic.type.qualifier]), as ``qualified`` makes it: no reference,
     function or array; the elements of an array have the qualifiers."""
@@ -56,7 +56,7 @@ class Qualified:
     volatile: bool = False
 
 
-@record
+@record(deep=True)
 class Array:
     element: Type | None
     count: int | None  # None: unknown, or `[]`
@@ -384,6 +384,8 @@ def fundamental(words: list[str]) -> Scalar | None:
 
 def scalar_of(kind: Type | None) -> Scalar | None:
     """The scalar behind a type: itself, the underlying type of an enumeration, the target of a reference."""
+    if isinstance(kind, Scalar):
+        return kind
     while isinstance(kind, (Reference, Qualified)):
         kind = kind.target
     if isinstance(kind, Enum):

@@ -189,20 +189,25 @@ def apart() -> Iterator[None]:
                 each._deadline += passed
 
 
-@contextmanager
-def uncounted() -> Iterator[None]:
+class uncounted:
     """For work of which an answer is remembered, or whose units somebody else counts: inside, units count for budgets
-    of all work alone."""
-    running = _running
-    done, outer, looks = _settle(running), running.uncounted, running.looks
-    running.uncounted = True
-    try:
-        yield
-    finally:
-        running.uncounted = outer
+    of all work alone. It is entered often: as a generator it took three times as long."""
+
+    __slots__ = ("_done", "_looks", "_outer")
+
+    def __enter__(self) -> None:
+        running = _running
+        self._done, self._outer, self._looks = _settle(running), running.uncounted, running.looks
+        running.uncounted = True
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        running = _running
+        running.uncounted = self._outer
         _settle(running)
-        running.done = done
-        if running.looks != looks:  # a look inside may have granted more than what counts has left
+        running.done = self._done
+        if running.looks != self._looks:  # a look inside may have granted more than what counts has left
             running.look_next()
 
 
@@ -241,10 +246,11 @@ _running = _Running()
 def _settle(running: _Running) -> int:
     """The units that are done."""
     units = running.granted - running.left
-    running.total += units
-    running.done += units - running.free
-    running.granted = running.left
-    running.free = 0
+    if units:
+        running.total += units
+        running.done += units - running.free
+        running.granted = running.left
+        running.free = 0
     return running.done
 
 

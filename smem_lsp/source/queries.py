@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import lru_cache, partial, wraps
 from heapq import heapify, heapreplace
 from itertools import count
@@ -346,10 +346,11 @@ class Table(Generic[K, V]):
         if entry is None:
             return _MISSING if self._used is None else cast("V | _Mark", self._used.get(key, _MISSING))
         if self._bounded:
-            with self._lock, suppress(KeyError):  # another thread has forgotten it
+            with self._lock:
                 if self.each is not None:
                     entry.used = self._now()
-                self._entries.move_to_end(key)
+                if key in self._entries:  # another thread may have forgotten it
+                    self._entries.move_to_end(key)
         return entry.value
 
     def keep(self, key: K, value: V, weight: int) -> None:

@@ -199,7 +199,7 @@ class Expressions(Interpreter[HostPath, Variable]):
         frame = self.frame
         texts = frame.function.definition.body.texts
         inner: Scope | None = None
-        for name in set(texts[slice(*frame.at(expr))]):
+        for name in dict.fromkeys(texts[slice(*frame.at(expr))]):
             variable, _ = frame.find(name)
             if variable is None:
                 continue

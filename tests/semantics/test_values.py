@@ -324,3 +324,14 @@ def test_each_thread_keeps_to_its_own_slots(first: str, second: str) -> None:
 )
 def test_slots_of_another_thread_need_a_barrier(first: str, second: str, element: str) -> None:
     assert not shares(first, second, element)
+
+
+def test_a_value_is_told_anew_where_its_names_mean_something_else() -> None:
+    """The same tree, which spells the same, in two blocks and behind a declaration."""
+    declared = "{ constexpr int n = 4; __shared__ float a[n * 2]; out[0] = a[n]; }"
+    again = "{ constexpr int n = 8; __shared__ float b[n * 2]; out[1] = b[n]; }"
+    outside = "__shared__ float c[n * 2]; out[2] = c[n];"
+    kernel = kernel_of(f"{declared} {again} {outside}", "constexpr int n = 2;", "float* out")
+    assert [each.bytes for each in kernel.buffers] == [32, 64, 16]
+    found = [node.index for node in walk(kernel.body) if isinstance(node, Access)]
+    assert found == [(Const(4),), (Const(8),), (Const(2),)]
