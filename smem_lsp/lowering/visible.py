@@ -125,6 +125,9 @@ def _tells(value: Value, made: Mapping[int, list[_ValueContents]], axes: set[str
     return "/" in found.marks and "x" in marks and bool(axes & _ROWS)
 
 
+_VALUES = get_args(Value)
+
+
 @dataclass(slots=True)
 class RelevanceSlice:
     """What can be seen: from what happens to memory and between threads, back to what it is computed from."""
@@ -138,10 +141,6 @@ class RelevanceSlice:
     _waiting: list[int] = field(default_factory=list)
     _made: Mapping[int, list[_ValueContents]] | None = None
     _asked: set[str] = field(default_factory=set)  # ``marks`` of what stays for more than what it tells
-    _needs: Changes = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._needs = {**dict.fromkeys(get_args(Value), self.need), Seq: lambda inside: inside}
 
     @property
     def bodies(self) -> list[Seq]:
@@ -221,7 +220,7 @@ class RelevanceSlice:
 
     def need_those_of(self, node: Node) -> None:
         """Values in a node, but for what stands in it."""
-        mapped(node, self._needs)
+        mapped(node, {**dict.fromkeys(_VALUES, self.need), Seq: lambda inside: inside})
 
     def need(self, value: Value) -> Value:
         found = _contents_of(value)
