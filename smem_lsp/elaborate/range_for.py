@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from smem_lsp.source.record import dataclass
@@ -14,7 +15,7 @@ _RANGE, _BEGIN, _END, _INDEX = "__range", "__begin", "__end", "__index"
 class WrittenOut:
     """``before``: runs once; ``head``: of the plain loop; ``element``: what each iteration begins with."""
 
-    before: tree.Declaration
+    before: tree.Declaration | None
     head: tree.ForHead
     element: tree.Declaration
 
@@ -29,6 +30,20 @@ def over_array(head: tree.RangeFor, count: int) -> WrittenOut:
     element = tree.Index(lo, hi, tree.Name(lo, hi, _RANGE), index)
     step = tree.Unary(lo, hi, "++", index)
     return WrittenOut(before, tree.ForHead(lo, hi, first, condition, step), _element(head, element))
+
+
+def over_list(head: tree.RangeFor, items: Sequence[tree.Expr]) -> WrittenOut:
+    """A loop over constants in braces, each chosen by its number."""
+    lo, hi = head.range.lo, head.range.hi
+    index = tree.Name(lo, hi, _INDEX)
+    first = _declared(head.range, _INDEX, [], tree.Number(lo, hi, "0"), "int")
+    condition = tree.Binary(lo, hi, "<", index, tree.Number(lo, hi, str(len(items))))
+    step = tree.Unary(lo, hi, "++", index)
+    chosen = items[-1]
+    for number, each in reversed([*enumerate(items[:-1])]):
+        asked = tree.Binary(lo, hi, "==", index, tree.Number(lo, hi, str(number)))
+        chosen = tree.Ternary(lo, hi, asked, each, chosen)
+    return WrittenOut(None, tree.ForHead(lo, hi, first, condition, step), _element(head, chosen))
 
 
 def over_object(head: tree.RangeFor) -> WrittenOut:

@@ -361,7 +361,7 @@ class HiddenValues(Unknowns):
     def note(self, term: Term, *, agreed: bool) -> None:
         load = self.is_loaded(term) or self.is_computed(term) or (self.choosing and self.rests_on_loads(term))
         load = load or self.is_found(term)
-        if agreed and (load or not is_written(term)):
+        if agreed and (load or not (is_written(term) or _is_left_behind(term))):
             self.origin |= Origin.AGREED_DATA if load else Origin.SIZES
         elif load or (not agreed and self.is_carried(term)):
             self.origin |= Origin.DATA
@@ -430,6 +430,11 @@ class HiddenValues(Unknowns):
 
 def _is_load(term: Term) -> TypeGuard[OpaqueTerm]:
     return isinstance(term, OpaqueTerm) and term.origin == "load"
+
+
+def _is_left_behind(term: Term) -> bool:
+    """Is it what a loop leaves? Parameters choose that, but not each value of it."""
+    return isinstance(term, OpaqueTerm) and term.origin == "exit"
 
 
 def _is_made(term: Term) -> bool:

@@ -22,7 +22,7 @@ def lower(ctx: Context, node: tree.For, head: tree.RangeFor, scope: LocalScope) 
         if head.init is not None:
             statements.run_in_head(ctx, head.init, scope)
         written = _written_out(ctx, head, scope)
-        if written is not None:
+        if written is not None and written.before is not None:
             statements.declare_in_head(ctx, written.before, scope)
     if written is not None:
         statements.loop(ctx, node, written.head, scope, written.element)
@@ -32,6 +32,10 @@ def lower(ctx: Context, node: tree.For, head: tree.RangeFor, scope: LocalScope) 
 
 def _written_out(ctx: Context, head: tree.RangeFor, scope: LocalScope) -> range_for.WrittenOut | None:
     """The plain loop; None: how often it runs is not known, or the functions that it calls are not in sight."""
+    if isinstance(head.range, tree.Braces):
+        items = head.range.items
+        known = 0 < len(items) <= _MOST_LISTED and all(_is_constant(each, scope) for each in items)
+        return range_for.over_list(head, items) if known else None
     count = _count(ctx, head.range, scope)
     if count is not None:
         return range_for.over_array(head, count)
@@ -40,6 +44,15 @@ def _written_out(ctx: Context, head: tree.RangeFor, scope: LocalScope) -> range_
         return None
     known = all(objects.methods(ctx, record, name, head.range) for name in ("begin", "end"))
     return range_for.over_object(head) if known else None
+
+
+_MOST_LISTED = 32
+
+
+def _is_constant(expr: tree.Expr, scope: LocalScope) -> bool:
+    """Is it a number that nothing changes while the loop runs?"""
+    value = evaluate_value(expr, scope.constant_scope())
+    return value.n is not None or value.real is not None
 
 
 def _count(ctx: Context, expr: tree.Expr, scope: LocalScope) -> int | None:

@@ -70,3 +70,20 @@ void host(int* gp, int n) {{ k<<<1, 64>>>(gp, n); }}
 """
     )
     assert (kind, "SMEM205" in codes or "SMEM201" in codes) == ("racy", True)
+
+
+@pytest.mark.parametrize("turns", ["{1, 2}", "{N}", "{-1, N + 1, 2}"])
+def test_a_loop_over_constants_in_braces_runs_for_each(turns: str) -> None:
+    kind, _ = told(
+        f"""
+constexpr int N = 3;
+__global__ void k(int* o, int n) {{
+  __shared__ int S[64];
+  S[threadIdx.x ^ 1] += 3;
+  for (int j : {turns}) {{ o[j] = 1; __syncthreads(); }}
+  S[threadIdx.x] = 1;
+}}
+void host(int* o, int n) {{ k<<<1, 64>>>(o, n); }}
+"""
+    )
+    assert kind == "race-free"
