@@ -390,6 +390,8 @@ class _Collector:
         texts = self.texts[start:lp]
         named_at = lp - 1
         name = self.texts[named_at] if self.kinds[named_at] == "NAME" else ""
+        if parameters == ():
+            self.into.outside.add(self.texts[specialised_name(self.source, start, lp)])
         if not name and parameters == ():  # ``template <> void f<int>(int)``
             named_at = specialised_name(self.source, start, lp)
             name = self.texts[named_at] if named_at != lp - 1 and self._is_prototype(lp) else ""

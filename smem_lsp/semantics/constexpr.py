@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.semantics import arithmetic, constant_body, template_arguments, type_of
+from smem_lsp.semantics import arithmetic, constant_body, redeclarations, template_arguments, type_of
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.entities import UNKNOWN, Argument, Functions, TypedConstant
 from smem_lsp.semantics.scope import Scope
@@ -25,6 +25,8 @@ def call(functions: Functions, arguments: Sequence[TypedConstant]) -> TypedConst
     if len(fitting) != 1:
         return UNKNOWN
     decl, scope = fitting[0]
+    if decl.name.rpartition("::")[2] in scope.state.outside:
+        return UNKNOWN  # perhaps one that is specialised for these arguments
     return _run(decl, scope, functions.arguments, arguments)
 
 
@@ -56,13 +58,18 @@ def _keeps(decl: FunctionDecl) -> bool:
 
 
 def _definitions(functions: Functions) -> list[tuple[FunctionDecl, Scope]]:
-    """The overloads, without prototypes that have a definition with as many parameters."""
+    """The overloads, without prototypes of those that are defined."""
     whole = [(d, s) for d, s in functions.overloads if d.body is not None]
-    counts = {len(parameters_of(d) or ()) for d, _ in whole}
-    open_ones = [
-        (d, s) for d, s in functions.overloads if d.body is None and len(parameters_of(d) or ()) not in counts
+    defined = {_told_apart(d) for d, _ in whole}
+    return whole + [
+        (d, s) for d, s in functions.overloads if d.body is None and _told_apart(d) not in defined
     ]
-    return whole + open_ones
+
+
+def _told_apart(decl: FunctionDecl) -> object:
+    """What a function and its prototype have in common; of templates, the number of parameters."""
+    types = redeclarations.parameter_types(decl)
+    return (len(parameters_of(decl) or ()), decl.parameters is None) if types is None else types
 
 
 def parameters_of(decl: FunctionDecl) -> list[tree.Declaration] | None:
@@ -76,7 +83,7 @@ def _takes(decl: FunctionDecl, count: int) -> bool | None:
     if parameters is None:
         return None
     needed = sum(1 for p in parameters if not p.declarators or p.declarators[0].initializer is None)
-    if any("..." in d.pointers for p in parameters for d in p.declarators):
+    if "..." in decl.source.texts[slice(*decl.list)]:  # of a pack, or for any arguments
         return None
     return needed <= count <= len(parameters)
 

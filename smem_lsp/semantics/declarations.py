@@ -214,7 +214,7 @@ class DeclaredNames:
     constructors: bool = False  # declared by the user, copy assignment and destructor included
     odd: bool = False  # something in it did not parse
 
-    # names of classes that are defined or specialised outside the class they belong to
+    # names of classes that are defined or specialised outside the class they belong to, and of specialised functions
     outside: set[str] = field(default_factory=set)
 
     store: Store = field(default_factory=Store)  # facts about it, once it is complete

@@ -8,7 +8,7 @@ undeclared base class, an argument without a value) is unknown, never a guess.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 
 from smem_lsp.semantics import collect
@@ -40,7 +40,7 @@ from smem_lsp.semantics.entities import (
     is_value,
 )
 from smem_lsp.semantics.queries import Semantics
-from smem_lsp.semantics.types import Enum, Named, Record, builtin
+from smem_lsp.semantics.types import Enum, Named, Record, builtin, qualified
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
 from smem_lsp.source.record import dataclass
@@ -431,7 +431,10 @@ class Scope:
                     own = of.scope.inherited(name, qualified=True)
                 if not own:
                     base = library_base(of)
-                    return None if base is None else self.semantics.library_member(base, name)
+                    known = None if base is None else self.semantics.library_member(base, name)
+                    if isinstance(known, TypedConstant):  # a static member, and no value
+                        return replace(known, type=qualified(known.type, constant=True))
+                    return known
                 return self.of(own, arguments, name, True)
             case Enum():
                 for enumerator in enumerators(of.decl):

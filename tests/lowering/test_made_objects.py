@@ -75,3 +75,32 @@ void host(int* out) {{ k<<<1, 64>>>(out); }}
 """
     (found,) = check(text).facts[0].analysis.verdicts
     assert found.kind is expected
+
+
+@pytest.mark.parametrize(
+    ("made", "kind"),
+    [
+        ("W w(E::a);", "undecided"),
+        ("W w(A::value);", "undecided"),
+        ("W w(A::three, E::a);", "undecided"),
+        ("W w(A::number(3));", "racy"),
+        ("W w(A::number); s[threadIdx.x] = 1;", "race-free"),  # declares a function
+        ("int f(int); int g(A::number a); s[threadIdx.x] = 1;", "race-free"),
+    ],
+)
+def test_an_object_that_is_made_of_a_value_is_no_function(made: str, kind: str) -> None:
+    (report,) = check(
+        f"""
+__shared__ int s[64];
+enum class E {{ a }};
+struct A {{ static const bool value = true; enum {{ three = 3 }}; using number = int; }};
+struct W {{
+  __device__ W(E) {{ s[threadIdx.x / 2] = threadIdx.x; }}
+  __device__ W(int, E = E::a) {{ s[threadIdx.x / 2] = threadIdx.x; }}
+}};
+__global__ void k() {{ {made} }}
+void host() {{ k<<<1, 64>>>(); }}
+"""
+    ).kernels
+    assert report.verdict is not None
+    assert report.verdict.kind.value == kind

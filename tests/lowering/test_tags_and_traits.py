@@ -96,3 +96,56 @@ def test_the_one_that_a_tag_or_a_condition_chooses_is_called(declared: str, call
 def test_of_a_condition_that_is_not_known_neither_is_told() -> None:
     declared = (IF + UNLESS).replace("COND", "mystery<T>::value")
     assert verdict(declared, "f(1);", OWN, HALF) == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("declared", "call"),
+    [
+        (
+            """
+template <class T> struct H {
+  template <class U> static std::true_type t(typename U::q*);
+  template <class U> static std::false_type t(...);
+  static constexpr bool value = decltype(t<T>(0))::value;
+};
+struct A {};
+template <class T> __device__ std::enable_if_t<!H<T>::value> f(T) { CALLED; }
+template <class T> __device__ std::enable_if_t<H<T>::value> f(T) { OTHER; }
+""",
+            "f(A{});",
+        ),
+        (
+            "constexpr bool t(int*) { return true; } constexpr bool t(...) { return false; }",
+            "if constexpr (t(0.f)) { OTHER; } else { CALLED; }",
+        ),
+        (
+            "int t(float*); char t(long) { return 1; } void f(int) { CALLED; } void f(char) { OTHER; }",
+            "f(decltype(t((float*)0)){});",
+        ),
+        (
+            "int t(int); char t(long) { return 1; }",
+            "if constexpr (sizeof(t(1)) == 4) { CALLED; } else { OTHER; }",
+        ),
+        (
+            """
+template <class T> constexpr bool ok() { return true; } template <> constexpr bool ok<int>() { return false; }
+template <class T> __device__ std::enable_if_t<!ok<T>()> f(T) { CALLED; }
+template <class T> __device__ std::enable_if_t<ok<T>()> f(T) { OTHER; }
+""",
+            "f(1);",
+        ),
+    ],
+)
+def test_a_constant_is_not_taken_from_a_function_that_may_not_be_called(declared: str, call: str) -> None:
+    for called, other in ((OWN, HALF), (HALF, OWN)):
+        text = call.replace("CALLED", called).replace("OTHER", other)
+        assert verdict(declared, text, called, other) in (
+            "undecided",
+            "race-free" if called == OWN else "racy",
+        )
+
+
+def test_a_member_that_a_class_has_from_a_trait_is_constant() -> None:
+    declared = "struct D : std::true_type {}; void f(const bool&) { CALLED; } void f(bool&) { OTHER; }"
+    assert verdict(declared, "f(D::value);", OWN, HALF) == "race-free"
+    assert verdict(declared, "f(D::value);", HALF, OWN) == "racy"

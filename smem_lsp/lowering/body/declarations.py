@@ -44,7 +44,7 @@ from smem_lsp.lowering.state.local_scope import (
 )
 from smem_lsp.lowering.state.places import Ref
 from smem_lsp.semantics import type_of
-from smem_lsp.semantics.entities import Functions
+from smem_lsp.semantics.entities import Functions, TypedConstant
 from smem_lsp.semantics.evaluate import evaluate, evaluate_value
 from smem_lsp.semantics.local_declarations import declare_constants, declare_statement
 from smem_lsp.semantics.scope import Scope
@@ -94,11 +94,25 @@ def declare(
         for declarator in declaration.declarators:
             expression_types.declare_deduced(ctx, declaration, declarator, scope)
     for position, declarator in enumerate(declaration.declarators):
-        if not declarator.function or declarator.nested:
+        if _names_values(ctx, declarator, scope):  # no function is declared: an object is made of these
+            made = Cause(CauseKind.CONSTRUCTOR, names=(declared_types.class_name(declaration.words),))
+            implicit_calls.note(ctx, made, tree.Name(declarator.lo, declarator.hi, declarator.name))
+        elif not declarator.function or declarator.nested:
             with lifetimes.full_expression(ctx):  # each initializer is one ([intro.execution]/5)
                 _declare_local(ctx, declaration, declarator, scope)
             if "&" in declarator.pointers and ctx.at.function is ctx.at.kernel:
                 _name_part(ctx, declaration, position, scope, block, in_switch)
+
+
+def _names_values(ctx: Context, declarator: tree.Declarator, scope: LocalScope) -> bool:
+    """Does a value stand where a declaration of a function has the type of a parameter, as in ``W w(E::a)``?"""
+    if not declarator.function or declarator.nested:
+        return False
+    parsed = ctx.at.body.chunk(
+        "parameters", (ctx.at.base + declarator.name_at + 2, ctx.at.base + declarator.hi - 1)
+    )
+    names = (each.names[-1] for each in parsed or () if each.names)
+    return any(isinstance(scope.constant_scope().resolve(each), TypedConstant) for each in names)
 
 
 def _note_local_class(ctx: Context, declaration: tree.Declaration, scope: LocalScope) -> None:
