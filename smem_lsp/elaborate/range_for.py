@@ -8,6 +8,7 @@ from dataclasses import replace
 from smem_lsp.source.record import dataclass
 from smem_lsp.syntax import tree
 
+OF_RANGES = frozenset(("begin", "end"))  # methods that the loop calls
 _RANGE, _BEGIN, _END, _INDEX = "__range", "__begin", "__end", "__index"
 
 

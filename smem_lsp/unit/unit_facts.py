@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
 
+from smem_lsp.elaborate.range_for import OF_RANGES
 from smem_lsp.ir.causes import Cause
 from smem_lsp.ir.nodes import Configuration, LaunchSite
 from smem_lsp.semantics.argument_identity import identify_arguments
@@ -665,9 +666,6 @@ def is_unnamed(function: Function) -> bool:
     operator = "OPERATOR" in function.definition.tokens.kinds[max(at - 2, 0) : at]  # also `operator""_km`
     named = function.name.isidentifier() and function.name != "operator" and not operator
     return not named or function.name in around or (bool(around) and function.name in OF_RANGES)
-
-
-OF_RANGES = frozenset(("begin", "end"))
 
 
 def internal(unit: TranslationUnit, function: Function) -> bool:

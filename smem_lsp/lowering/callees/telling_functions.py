@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from smem_lsp.elaborate.operators import symbol_of
+from smem_lsp.elaborate.range_for import OF_RANGES
 from smem_lsp.semantics.function_scope import qualifiers_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
@@ -14,7 +15,6 @@ from smem_lsp.source.regex import regex
 from smem_lsp.syntax.blocks import OF_PARAMETERS, Definition
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.targets.dialects import Dialect
-from smem_lsp.unit.unit_facts import OF_RANGES
 
 
 def reaches(
