@@ -11,6 +11,7 @@ from functools import partial
 from operator import attrgetter, is_
 from typing import Annotated, Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
 
+from smem_lsp.source.queries import remembered
 from smem_lsp.source.record import dataclass
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ def mapped(value: T, changes: Changes) -> T:
     """``value``, a record of the IR or a container of them, with each part replaced that ``changes`` has something
     for; what is put there is not looked at."""
     marks = tuple(changes)
-    return cast("T", _Mapped(changes, marks, _PLANS.setdefault(marks, {})).of(value))
+    return cast("T", _Mapped(changes, marks, _plans(marks)).of(value))
 
 
 def for_parts(value: object, visits: Mapping[Mark, Callable[[Any], object]]) -> None:
@@ -100,7 +101,12 @@ class _Mapped:
 
 _TABLE: Final[_Plan] = ((), lambda of: ())
 """Of a mapping, whose values are looked at."""
-_PLANS: Final[dict[_Marks, dict[type[Any], _Plan | None]]] = {}  # of each class, by what is replaced
+
+
+@remembered(most=64)
+def _plans(marks: _Marks) -> dict[type[Any], _Plan | None]:
+    """Those of each class that has been met, by what is replaced."""
+    return {}
 
 
 def _plan(kind: type[Any], marks: _Marks) -> _Plan | None:
@@ -133,35 +139,26 @@ def _number(kind: object, marks: _Marks) -> str | None:
     return _number(args[0], marks) if len(args) == 1 and type(None) in get_args(kind) else None
 
 
-_HELD: Final[dict[object, frozenset[object]]] = {}
-
-
+@remembered(most=4096)
 def _held(kind: object) -> frozenset[object]:
     """What may stand in something of this type: classes, and what numbers count."""
     found: set[object] = set()
     waiting = [kind]
     while waiting:
         each = waiting.pop()
-        if each in _HELD:
-            found |= _HELD[each]
-        elif get_origin(each) is Annotated:
+        if get_origin(each) is Annotated:
             found.add(get_args(each)[1])
         elif each not in found:
             found.add(each)
             waiting += get_args(each)
             if isinstance(each, type) and is_dataclass(each):
                 waiting += [of for _, of in _typed_fields(each)]
-    return _HELD.setdefault(kind, frozenset(found))
+    return frozenset(found)
 
 
+@remembered(most=1024)
 def _typed_fields(kind: type[Any]) -> Sequence[tuple[str, object]]:
     """What a record is made of, with the types; what stands beside it has none: records are equal whatever that is."""
-    found = _FIELDS.get(kind)
-    if found is None:
-        of = get_type_hints(kind, include_extras=True)
-        made = [each for each in fields(kind) if each.init]
-        found = _FIELDS[kind] = [(each.name, of[each.name] if each.compare else None) for each in made]
-    return found
-
-
-_FIELDS: Final[dict[type[Any], Sequence[tuple[str, object]]]] = {}
+    of = get_type_hints(kind, include_extras=True)
+    made = [each for each in fields(kind) if each.init]
+    return [(each.name, of[each.name] if each.compare else None) for each in made]
