@@ -150,6 +150,8 @@ def _compose(
 ) -> Type | None:
     """Pointers left of the name, then arrays and parameters right of it, then the declarator in parentheses."""
     stars = [at for at, pointer in enumerate(pointers) if pointer in _POINTERS]
+    if core[0] > len(stars):
+        return None  # a lone `...` or the like stands in the parentheses
     first = stars[len(stars) - core[0]] if core[0] else len(pointers)  # of those in parentheses
     inner_dims, outer_dims = (dims[: core[1]], dims[core[1] :]) if core[0] else ((), dims)
     kind = _pointed(base, pointers[:first])
