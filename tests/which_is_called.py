@@ -17,6 +17,19 @@ def verdict(declared: str, call: str, called: str, other: str) -> str:
     return report.verdict.kind.value
 
 
+PLAIN, RACING = "S[threadIdx.x] = 1", "S[threadIdx.x / 2] = threadIdx.x"
+
+
+def verdict_in_file(declared: str, statements: str, called: str, other: str) -> str:
+    """The same of functions that write to an array ``S`` of the file; the statements may say CALLED and OTHER, too."""
+    text = f"{declared}\n__global__ void k(int n, int* gp, float fl) {{ {statements} }}\n"
+    text = text.replace("CALLED", called).replace("OTHER", other)
+    host = "void host() { k<<<1, 64>>>(3, nullptr, 1.0f); }"
+    (report,) = check(f"__shared__ int S[64];\n{text}{host}").kernels
+    assert report.verdict is not None
+    return report.verdict.kind.value
+
+
 def cases(text: str) -> list[tuple[str, str]]:
     """Declarations, and behind ``>`` statements with a call; a blank line is between two of them."""
     found = []

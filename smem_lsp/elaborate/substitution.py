@@ -251,10 +251,10 @@ def _named(name: tree.Name, typed: bool | None, scope: Scope, depth: int) -> boo
         around = scope.meaning(path[:length], arguments[:length], absolute=absolute)
         if _lacks(around, path[length]):
             return False
-    if path[-1].endswith("_t"):  # ``enable_if_t<C>`` is ``enable_if<C>::type``
+    if arguments[-1] is not None and path[-1].endswith("_t"):  # ``enable_if_t<C>`` is ``enable_if<C>::type``
         around = scope.meaning((*path[:-1], path[-1].removesuffix("_t")), arguments, absolute=absolute)
         alias = scope.meaning(path, (*arguments[:-1], None), absolute=absolute)
-        if isinstance(alias, Undeclared) and _lacks(around, "type"):
+        if isinstance(alias, Undeclared) and isinstance(around, Named) and _lacks(around, "type"):
             return False
     for length in range(1, len(path) + 1):
         if arguments[length - 1] is not None:

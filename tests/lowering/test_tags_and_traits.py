@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from which_is_called import cases
-
-from smem_lsp.engine import check
+from which_is_called import PLAIN, RACING, cases, verdict_in_file
 
 TAGS = """
 template <class T> struct is_x : std::false_type {}; template <> struct is_x<float> : std::true_type {};
 template <class T> struct wide : std::integral_constant<bool, (sizeof(T) > 4)> {};
 """
-OWN, HALF = "S[threadIdx.x] = 1", "S[threadIdx.x / 2] = threadIdx.x"
 
 
 def verdict(declared: str, call: str, called: str, other: str) -> str:
-    """``declared`` has functions that write: CALLED, and OTHER ones that a wrong rule would call."""
-    text = declared.replace("CALLED", called).replace("OTHER", other)
-    (report,) = check(
-        f"""
-__shared__ int S[64];
-{TAGS}{text}
-__global__ void k() {{ {call} }}
-void host() {{ k<<<1, 64>>>(); }}
-"""
-    ).kernels
-    assert report.verdict is not None
-    return report.verdict.kind.value
+    return verdict_in_file(TAGS + declared, call, called, other)
 
 
 BY_TAG = "__device__ void f(std::true_type) { CALLED; } __device__ void f(std::false_type) { OTHER; }"
@@ -89,13 +75,22 @@ template <class T> __device__ void f(T) {{ if constexpr (std::is_same_v<T, float
     ),
 )
 def test_the_one_that_a_tag_or_a_condition_chooses_is_called(declared: str, call: str) -> None:
-    assert verdict(declared, call, OWN, HALF) == "race-free"
-    assert verdict(declared, call, HALF, OWN) == "racy"
+    assert verdict(declared, call, PLAIN, RACING) == "race-free"
+    assert verdict(declared, call, RACING, PLAIN) == "racy"
+
+
+def test_an_alias_out_of_sight_is_none_of_a_class_of_the_program() -> None:
+    declared = """
+template <class T> struct chosen {};
+template <class T> __device__ chosen_t<T> f(T) { CALLED; }
+__device__ void f(long) { OTHER; }
+"""
+    assert verdict(declared, "f(1);", PLAIN, RACING) == "undecided"
 
 
 def test_of_a_condition_that_is_not_known_neither_is_told() -> None:
     declared = (IF + UNLESS).replace("COND", "mystery<T>::value")
-    assert verdict(declared, "f(1);", OWN, HALF) == "undecided"
+    assert verdict(declared, "f(1);", PLAIN, RACING) == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -137,15 +132,14 @@ template <class T> __device__ std::enable_if_t<ok<T>()> f(T) { OTHER; }
     ],
 )
 def test_a_constant_is_not_taken_from_a_function_that_may_not_be_called(declared: str, call: str) -> None:
-    for called, other in ((OWN, HALF), (HALF, OWN)):
-        text = call.replace("CALLED", called).replace("OTHER", other)
-        assert verdict(declared, text, called, other) in (
+    for called, other in ((PLAIN, RACING), (RACING, PLAIN)):
+        assert verdict(declared, call, called, other) in (
             "undecided",
-            "race-free" if called == OWN else "racy",
+            "race-free" if called == PLAIN else "racy",
         )
 
 
 def test_a_member_that_a_class_has_from_a_trait_is_constant() -> None:
     declared = "struct D : std::true_type {}; void f(const bool&) { CALLED; } void f(bool&) { OTHER; }"
-    assert verdict(declared, "f(D::value);", OWN, HALF) == "race-free"
-    assert verdict(declared, "f(D::value);", HALF, OWN) == "racy"
+    assert verdict(declared, "f(D::value);", PLAIN, RACING) == "race-free"
+    assert verdict(declared, "f(D::value);", RACING, PLAIN) == "racy"
