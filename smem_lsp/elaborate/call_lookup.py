@@ -276,7 +276,8 @@ def _specialised(callee: tree.Name, seen: Sequence[_Seen]) -> Iterator[_Seen]:
         for around in home.outwards():
             for decl in around.declarations.names.get(name if around is home else f"::{name}", ()):
                 if isinstance(decl, FunctionDecl) and decl.parameters == ():
-                    meaning = around.meaning(path := _path_to(decl), (None,) * len(path))
+                    path = _path_to(decl)
+                    meaning = around.meaning(path, (None,) * len(path))
                     if around is home or (isinstance(meaning, Namespace) and meaning.scope is home):
                         yield _Seen(decl, home)
 
@@ -412,10 +413,10 @@ def _in_front(site: Site, seen: _Seen) -> bool | None:
     if not spots:
         return None
     if seen.decl.source is not spots[0][0]:
-        in_file = (
-            0 <= here.number < OTHER_FILE
-        )  # headers that it includes in front of the function are in front
-        return None if not in_file or site.unit.preprocessed.includes_behind(here.start) else True
+        if not 0 <= here.number < OTHER_FILE:
+            return None
+        # headers are in front of the file, if it includes all of them in front of the function
+        return None if site.unit.preprocessed.includes_behind(here.start) else True
     answers = {seen.decl.list[0] <= at for _, at in spots}
     return answers.pop() if len(answers) == 1 else None
 

@@ -24,27 +24,19 @@ class WrittenOut:
 def over_array(head: tree.RangeFor, count: int) -> WrittenOut:
     """A loop over an array of ``count`` elements, each named by its number."""
     lo, hi = head.range.lo, head.range.hi
-    index = tree.Name(lo, hi, _INDEX)
     before = _declared(head.range, _RANGE, ["&&"], head.range)
-    first = _declared(head.range, _INDEX, [], tree.Number(lo, hi, "0"), "int")
-    condition = tree.Binary(lo, hi, "<", index, tree.Number(lo, hi, str(count)))
-    element = tree.Index(lo, hi, tree.Name(lo, hi, _RANGE), index)
-    step = tree.Unary(lo, hi, "++", index)
-    return WrittenOut(before, tree.ForHead(lo, hi, first, condition, step), _element(head, element))
+    element = tree.Index(lo, hi, tree.Name(lo, hi, _RANGE), tree.Name(lo, hi, _INDEX))
+    return WrittenOut(before, _counting(head.range, count), _element(head, element))
 
 
 def over_list(head: tree.RangeFor, items: Sequence[tree.Expr]) -> WrittenOut:
     """A loop over constants in braces, each chosen by its number."""
     lo, hi = head.range.lo, head.range.hi
-    index = tree.Name(lo, hi, _INDEX)
-    first = _declared(head.range, _INDEX, [], tree.Number(lo, hi, "0"), "int")
-    condition = tree.Binary(lo, hi, "<", index, tree.Number(lo, hi, str(len(items))))
-    step = tree.Unary(lo, hi, "++", index)
     chosen = items[-1]
     for number, each in reversed([*enumerate(items[:-1])]):
-        asked = tree.Binary(lo, hi, "==", index, tree.Number(lo, hi, str(number)))
+        asked = tree.Binary(lo, hi, "==", tree.Name(lo, hi, _INDEX), tree.Number(lo, hi, str(number)))
         chosen = tree.Ternary(lo, hi, asked, each, chosen)
-    return WrittenOut(None, tree.ForHead(lo, hi, first, condition, step), _element(head, chosen))
+    return WrittenOut(None, _counting(head.range, len(items)), _element(head, chosen))
 
 
 def over_object(head: tree.RangeFor) -> WrittenOut:
@@ -66,6 +58,15 @@ def over_object(head: tree.RangeFor) -> WrittenOut:
     element = tree.Unary(lo, hi, "*", begin)
     step = tree.Unary(lo, hi, "++", begin)
     return WrittenOut(before, tree.ForHead(lo, hi, ends, condition, step), _element(head, element))
+
+
+def _counting(at: tree.Expr, count: int) -> tree.ForHead:
+    """``int __index = 0; __index < count; ++__index``"""
+    lo, hi = at.lo, at.hi
+    index = tree.Name(lo, hi, _INDEX)
+    first = _declared(at, _INDEX, [], tree.Number(lo, hi, "0"), "int")
+    condition = tree.Binary(lo, hi, "<", index, tree.Number(lo, hi, str(count)))
+    return tree.ForHead(lo, hi, first, condition, tree.Unary(lo, hi, "++", index))
 
 
 def _called(at: tree.Expr, method: str) -> tree.Expr:

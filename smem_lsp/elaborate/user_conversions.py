@@ -40,12 +40,18 @@ def is_or_derives(given: Type | None, wanted: Type | None) -> bool:
     if isinstance(given, Enum) and isinstance(wanted, Enum):
         return given.decl is wanted.decl
     if isinstance(wanted, Named):
-        given = library_base(given) if isinstance(given, Record) else given
-        return isinstance(given, Named) and wanted in (given, constant_of(given))
+        own = library_class(given)
+        return own is not None and wanted in (own, constant_of(own))
     if not isinstance(given, Record) or not isinstance(wanted, Record):
         return given == wanted
     parts = with_bases(given)
     return wanted in parts or (is_open(wanted) and any(each.decl is wanted.decl for each in parts))
+
+
+def library_class(kind: Type | None) -> Named | None:
+    """The class out of the standard library that a type is, or is derived from; None: it is none, or not known."""
+    found = library_base(kind) if isinstance(kind, Record) else kind
+    return found if isinstance(found, Named) else None
 
 
 def are_known(parts: Iterable[Record]) -> bool:

@@ -17,11 +17,11 @@ from smem_lsp.elaborate.parameters import (
     is_template,
     parameter_types,
 )
-from smem_lsp.elaborate.user_conversions import is_or_derives, makes_number, makes_object
+from smem_lsp.elaborate.user_conversions import is_or_derives, library_class, makes_number, makes_object
 from smem_lsp.elaborate.value_categories import Binding, Given, may_bind
 from smem_lsp.semantics.entities import Argument
 from smem_lsp.semantics.library_entities import constant_of
-from smem_lsp.semantics.scope import Scope, library_base
+from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import (
     Array,
@@ -248,9 +248,9 @@ def _never(argument: Given, wanted: Type | None) -> bool:
     given = argument.type
     address = isinstance(given, Pointer | Array)
     if isinstance(wanted, Named):
-        base = library_base(given) if isinstance(given, Record) else given
-        known = isinstance(base, Named) and None not in map(constant_of, (base, wanted))
-        return known and not is_or_derives(base, wanted)
+        own = library_class(given)
+        known = own is not None and None not in map(constant_of, (own, wanted))
+        return known and not is_or_derives(own, wanted)
     if _by_function(given, wanted):
         return _is_made(argument, wanted) is False
     if isinstance(wanted, Enum):

@@ -67,7 +67,7 @@ def not_refuted(flow: DataFlow, shown: Hazards) -> Hazards:
             if decided and all(each.answer.is_safe for each in decided):
                 continue
             if decided:
-                worst = max(decided, key=lambda each: list(PairVerdict).index(each.answer))
+                worst = max(decided, key=lambda each: each.answer.danger)
                 data = race.data or worst.answer in (PairVerdict.DATA, PairVerdict.LIKELY)
                 if any(each.answer is PairVerdict.RACE for each in both):
                     race = replace(race, data=data, any_block=worst.any_block)

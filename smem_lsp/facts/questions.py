@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 
 from smem_lsp.analysis.decision.model import PairVerdict
 from smem_lsp.analysis.decision.verdict import RaceChecker
@@ -13,7 +14,6 @@ from smem_lsp.ir.nodes import Access
 from smem_lsp.source.record import dataclass
 
 _EFFORT = 50_000  # of one question in one block
-_VERDICTS = tuple(PairVerdict)  # from what is safe to what is not
 
 
 @dataclass(slots=True, frozen=True)
@@ -35,7 +35,7 @@ class Questions:
             if judge.of.kernel.irregular is not None or judge.is_too_large:
                 return PairVerdict.UNDECIDED
             found += [each.answer for each in judge.decisions({pair, pair[::-1]})]
-        return max(found, key=_VERDICTS.index)
+        return max(found, key=attrgetter("danger"))
 
     def _judges(self) -> Iterator[RaceChecker]:
         for shape, verdicts in self.flow.judged:

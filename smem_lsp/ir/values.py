@@ -63,9 +63,7 @@ class Op:
 class Unknown:
     key: Key
     uniform: bool = False  # the same for all threads of a block though its value is not known
-    written: bool = (
-        False  # the text says which value it is, and is not followed: no launch and no data choose it
-    )
+    written: bool = False  # the text says which value, and is not followed: no launch and no data choose it
     access: Point | None = None  # what was read by the access at this point
     escaped: bool = False  # the variable that gets it may change at any time from now on
     own: bool = False  # an address of memory that only its thread has, and that holds no addresses

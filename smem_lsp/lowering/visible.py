@@ -18,7 +18,7 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TypeVar, get_args
 
-from smem_lsp.ir.mapping import KEY, POINT, VARIABLE, Changes, mapped
+from smem_lsp.ir.mapping import KEY, POINT, VARIABLE, Changes, for_parts, mapped
 from smem_lsp.ir.nesting import bounded
 from smem_lsp.ir.nodes import (
     Assignment,
@@ -220,14 +220,13 @@ class RelevanceSlice:
 
     def need_those_of(self, node: Node) -> None:
         """Values in a node, but for what stands in it."""
-        mapped(node, {**dict.fromkeys(_VALUES, self.need), Seq: lambda inside: inside})
+        for_parts(node, {**dict.fromkeys(_VALUES, self.need), Seq: len})
 
-    def need(self, value: Value) -> Value:
+    def need(self, value: Value) -> None:
         found = _contents_of(value)
         self.marks |= found.marks
         for variable in found.variables:
             self.ask(variable)
-        return value
 
     def ask(self, variable: int) -> None:
         if variable not in self.variables:

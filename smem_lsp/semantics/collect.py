@@ -390,11 +390,11 @@ class _Collector:
         texts = self.texts[start:lp]
         named_at = lp - 1
         name = self.texts[named_at] if self.kinds[named_at] == "NAME" else ""
-        if parameters == ():
-            self.into.outside.add(self.texts[specialised_name(self.source, start, lp)])
-        if not name and parameters == ():  # ``template <> void f<int>(int)``
-            named_at = specialised_name(self.source, start, lp)
-            name = self.texts[named_at] if named_at != lp - 1 and self._is_prototype(lp) else ""
+        if parameters == ():  # ``template <> void f<int>(int)``
+            at = specialised_name(self.source, start, lp)
+            self.into.outside.add(self.texts[at])
+            if not name and at != lp - 1 and self._is_prototype(lp):
+                named_at, name = at, self.texts[at]
         if "operator" in texts:
             named_at = start + list(texts).index("operator")
             name = "operator" + "".join(self.texts[named_at + 1 : lp])

@@ -69,17 +69,11 @@ def _definitions(functions: Functions) -> list[tuple[FunctionDecl, Scope]]:
 def _told_apart(decl: FunctionDecl) -> object:
     """What a function and its prototype have in common; of templates, the number of parameters."""
     types = redeclarations.parameter_types(decl)
-    return (len(parameters_of(decl) or ()), decl.parameters is None) if types is None else types
-
-
-def parameters_of(decl: FunctionDecl) -> list[tree.Declaration] | None:
-    """The parameters of a function; None: not understood."""
-    parsed = decl.source.parse("parameters", *decl.list)
-    return parsed if isinstance(parsed, list) else None
+    return (len(redeclarations.parameters(decl) or ()), decl.parameters is None) if types is None else types
 
 
 def _takes(decl: FunctionDecl, count: int) -> bool | None:
-    parameters = parameters_of(decl)
+    parameters = redeclarations.parameters(decl)
     if parameters is None:
         return None
     needed = sum(1 for p in parameters if not p.declarators or p.declarators[0].initializer is None)
@@ -94,7 +88,7 @@ def _run(
     explicit: tuple[Argument, ...] | None,
     given: Sequence[TypedConstant],
 ) -> TypedConstant:
-    parameters = parameters_of(decl)
+    parameters = redeclarations.parameters(decl)
     if parameters is None or _takes(decl, len(given)) is not True:
         return UNKNOWN
     state = scope.state

@@ -17,6 +17,7 @@ from smem_lsp.semantics import (
     literals,
     object_constants,
     record_layout,
+    redeclarations,
     sizes,
     type_of,
 )
@@ -316,7 +317,7 @@ def _befriends(kind: Enum, operator: str) -> bool:
 def _may_take(decl: FunctionDecl, kinds: Sequence[Type | None]) -> bool:
     """May a template take the operands: a parameter ``T`` an enumeration?"""
     own = {each.name for each in decl.parameters or ()}
-    parameters = constexpr.parameters_of(decl) or []
+    parameters = redeclarations.parameters(decl) or []
     return len(parameters) == len(kinds) and any(
         isinstance(kind, Enum) and not own.isdisjoint(parameter.words)
         for kind, parameter in zip(kinds, parameters)
@@ -325,7 +326,7 @@ def _may_take(decl: FunctionDecl, kinds: Sequence[Type | None]) -> bool:
 
 def _changes(decl: FunctionDecl) -> bool:
     """Has a function a parameter that an enumerator, which is no variable, may not be bound to?"""
-    parameters = constexpr.parameters_of(decl) or []
+    parameters = redeclarations.parameters(decl) or []
     return any(
         "&" in declarator.pointers and "const" not in parameter.words
         for parameter in parameters
@@ -335,7 +336,7 @@ def _changes(decl: FunctionDecl) -> bool:
 
 def _takes(decl: FunctionDecl, where: Scope, kinds: Sequence[Type | None]) -> bool:
     """Is one of the operands an enumeration that the parameter in its place is of?"""
-    parameters = constexpr.parameters_of(decl) or []
+    parameters = redeclarations.parameters(decl) or []
     for kind, parameter in zip(kinds, parameters):
         if isinstance(kind, Enum) and isinstance(parameter, tree.Declaration) and parameter.declarators:
             own = plain_type(type_of.variable_type(parameter, parameter.declarators[0], where))
@@ -347,7 +348,7 @@ def _takes(decl: FunctionDecl, where: Scope, kinds: Sequence[Type | None]) -> bo
 def _fits(decl: FunctionDecl, where: Scope, kinds: Sequence[Type | None]) -> bool:
     """Is each operand of the type of its parameter, so that no operator of the language takes one better
     ([over.match.best])?"""
-    for kind, parameter in zip(kinds, constexpr.parameters_of(decl) or []):
+    for kind, parameter in zip(kinds, redeclarations.parameters(decl) or []):
         own = plain_type(type_of.variable_type(parameter, parameter.declarators[0], where))
         if own != kind and not (isinstance(own, Enum) and isinstance(kind, Enum) and own.decl is kind.decl):
             return False

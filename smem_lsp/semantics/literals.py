@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
-from smem_lsp.semantics import arithmetic, constexpr, type_of
+from smem_lsp.semantics import arithmetic, constexpr, redeclarations, type_of
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.entities import UNKNOWN, Functions, TypedConstant
 from smem_lsp.semantics.scope import Scope
@@ -85,7 +85,7 @@ def _forms(expr: Literal) -> tuple[Form, ...]:
 
 def _takes(form: Form, decl: FunctionDecl, scope: Scope) -> bool:
     """Is it a literal operator of this form?"""
-    parameters = constexpr.parameters_of(decl)
+    parameters = redeclarations.parameters(decl)
     if not parameters:
         return form is Form.PACK and parameters is not None
     first = parameters[0]

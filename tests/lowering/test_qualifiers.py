@@ -3,24 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from which_is_called import cases
-
-from smem_lsp.engine import check
-
-
-def verdict(declared: str, call: str, called: str, other: str) -> str:
-    """``declared`` has functions that write: CALLED, and OTHER ones that a wrong rule would call."""
-    text = declared.replace("CALLED", called).replace("OTHER", other)
-    head = "__shared__ int S[64];\n"
-    kernel = (
-        f"__global__ void k(int n, int* gp) {{ {call.replace('CALLED', called).replace('OTHER', other)} }}"
-    )
-    (report,) = check(f"{head}{text}\n{kernel}\nvoid host() {{ k<<<1, 64>>>(3, nullptr); }}").kernels
-    assert report.verdict is not None
-    return report.verdict.kind.value
-
-
-OWN, HALF = "S[threadIdx.x] = 1", "S[threadIdx.x / 2] = threadIdx.x"
+from which_is_called import PLAIN, RACING, cases, verdict_in_file
 
 
 @pytest.mark.parametrize(
@@ -462,5 +445,5 @@ struct X { int i; void m() { OTHER; } void m() const { CALLED; } void g() const 
     ),
 )
 def test_qualifiers_decide_which_function_is_called(declared: str, call: str) -> None:
-    assert verdict(declared, call, OWN, HALF) == "race-free"
-    assert verdict(declared, call, HALF, OWN) == "racy"
+    assert verdict_in_file(declared, call, PLAIN, RACING) == "race-free"
+    assert verdict_in_file(declared, call, RACING, PLAIN) == "racy"

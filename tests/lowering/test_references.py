@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import pytest
-
-from smem_lsp.engine import check
-
-OWN, HALF = "S[threadIdx.x] = 1", "S[threadIdx.x / 2] = threadIdx.x"
+from which_is_called import PLAIN, RACING, verdict_in_file
 
 
 def right(declared: str, statements: str) -> bool:
     """Is CALLED surely run, and OTHER surely not?"""
-    verdicts = []
-    for called, other in ((OWN, HALF), (HALF, OWN)):
-        text = f"__shared__ int S[64];\n{declared}\n__global__ void k(int n, int* gp, float fl) {{ {statements} }}\n"
-        text = text.replace("CALLED", called).replace("OTHER", other)
-        (report,) = check(f"{text}void host() {{ k<<<1, 64>>>(3, nullptr, 1.0f); }}").kernels
-        assert report.verdict is not None
-        verdicts.append(report.verdict.kind.value)
-    return verdicts == ["race-free", "racy"]
+    bodies = (PLAIN, RACING), (RACING, PLAIN)
+    return [verdict_in_file(declared, statements, *each) for each in bodies] == ["race-free", "racy"]
 
 
 KIND = """

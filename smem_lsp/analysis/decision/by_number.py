@@ -175,9 +175,7 @@ class ByNumber(HiddenValues):
             return sum((bit * n for bit, n in known), number(0))
         found = number(function.of_none)
         for bit, n in known if function.counting is Counting.HIGHEST else reversed(known):
-            found = self.digits.chosen(
-                bit.equals(1), number(n), found
-            )  # of those that are set, the last one counts
+            found = self.digits.chosen(bit.equals(1), number(n), found)  # the last one that is set counts
         return found
 
     def partner(self, term: Op, who: int, ahead: int) -> Expression | None:

@@ -361,9 +361,11 @@ class HiddenValues(Unknowns):
     def note(self, term: Term, *, agreed: bool) -> None:
         load = self.is_loaded(term) or self.is_computed(term) or (self.choosing and self.rests_on_loads(term))
         load = load or self.is_found(term)
-        if agreed and (load or not (is_written(term) or _is_left_behind(term))):
-            self.origin |= Origin.AGREED_DATA if load else Origin.SIZES
-        elif load or (not agreed and self.is_carried(term)):
+        if agreed and load:
+            self.origin |= Origin.AGREED_DATA
+        elif agreed and not (is_written(term) or _is_left_behind(term)):
+            self.origin |= Origin.SIZES
+        elif not agreed and (load or self.is_carried(term)):
             self.origin |= Origin.DATA
         else:
             self.origin |= Origin.UNKNOWN

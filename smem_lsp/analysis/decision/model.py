@@ -33,8 +33,16 @@ class PairVerdict(Enum):
         return self in (PairVerdict.APART, PairVerdict.IN_BOUNDS, PairVerdict.SAME_VALUE)
 
     @property
+    def danger(self) -> int:
+        """How far it is from what is safe."""
+        return _FROM_SAFE.index(self)
+
+    @property
     def is_race(self) -> bool:
         return self in (PairVerdict.RACE, PairVerdict.CONDITION, PairVerdict.LIKELY)
+
+
+_FROM_SAFE = tuple(PairVerdict)
 
 
 @record

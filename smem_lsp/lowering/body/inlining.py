@@ -38,7 +38,6 @@ from smem_lsp.lowering.body import (
     expressions,
     forward_jumps,
     header_arrays,
-    implicit_calls,
     lifetimes,
     namespace_arrays,
     parameter_binding,
@@ -284,14 +283,16 @@ def _has_static_array(function: Function, shared: str) -> bool:
 def matters(ctx: Context, function: Function, expr: tree.Call, scope: LocalScope) -> bool:
     """May the call touch shared memory or synchronise? Otherwise it is followed for its value alone, where that is
     cheap to know."""
-    telling = implicit_calls.are_telling(ctx, function.definition.running_words)
-    return telling or any(is_shared(ctx, argument, scope) for argument in expr.arguments)
+    return tells(ctx, function, unsaid=True) or any(
+        is_shared(ctx, argument, scope) for argument in expr.arguments
+    )
 
 
-def tells(ctx: Context, function: Function) -> bool:
-    """Does a function, or one that it calls, have or name shared arrays, or have barriers or assembler?"""
+def tells(ctx: Context, function: Function, *, unsaid: bool = False) -> bool:
+    """Does a function, or one that it calls, have or name shared arrays, or have barriers or assembler? ``unsaid``:
+    also one that may be called without its name."""
     telling = library_names.telling(ctx.dialect) | ctx.at.unit.shared_names
-    return _reaches(ctx, [function], telling)
+    return _reaches(ctx, [function], telling, unsaid=unsaid)
 
 
 def note_returned(ctx: Context, functions: Sequence[Function], name: str, at: int) -> None:
@@ -301,8 +302,11 @@ def note_returned(ctx: Context, functions: Sequence[Function], name: str, at: in
         ctx.limits.note(CauseKind.REACHES, ctx.at.line(at), name, accesses=1)
 
 
-def _reaches(ctx: Context, functions: Sequence[Function], spelled: frozenset[str]) -> bool:
-    return reaches(ctx.at.unit, ctx.helpers, ctx.around.file_constants, functions, spelled)
+def _reaches(
+    ctx: Context, functions: Sequence[Function], spelled: frozenset[str], *, unsaid: bool = False
+) -> bool:
+    top = ctx.around.file_constants
+    return reaches(ctx.at.unit, ctx.helpers, top, functions, spelled, unsaid=unsaid)
 
 
 def is_shared(ctx: Context, argument: tree.Expr, scope: LocalScope) -> bool:

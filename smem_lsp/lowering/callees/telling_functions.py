@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from smem_lsp.elaborate.operators import symbol_of
+from smem_lsp.elaborate.parameters import path_of
 from smem_lsp.elaborate.range_for import OF_RANGES
-from smem_lsp.semantics.function_scope import qualifiers_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
@@ -23,18 +23,20 @@ def reaches(
     file_scope: Scope,
     functions: Sequence[Function],
     spelled: frozenset[str],
+    *,
+    unsaid: bool = False,
 ) -> bool:
-    """Does one of some functions, or what it calls, name any of these words? ``helpers``: those of the file, by
-    name."""
+    """Does one of some functions, or what it calls, name any of these words? ``helpers``: those of the file, by name;
+    ``unsaid``: also by what runs without a word in its body."""
     for function in functions:
-        words = function.definition.body_words
-        work = partial(name_telling, unit, helpers, file_scope, words, spelled)
-        if _REACHES.once(file_scope.state.store, (function.definition, spelled), work):
+        words = function.definition.running_words if unsaid else function.definition.body_words
+        work = partial(name_telling, unit, helpers, file_scope, words, spelled, unsaid=unsaid)
+        if _REACHES.once(file_scope.state.store, (function.definition, spelled, unsaid), work):
             return True
     return False
 
 
-_REACHES = Query[tuple[Definition, frozenset[str]], bool](
+_REACHES = Query[tuple[Definition, frozenset[str], bool], bool](
     "does a function, or what it calls, name some words"
 )
 
@@ -125,7 +127,7 @@ def _found(
             words = each.definition.running_words
             said.setdefault(name, []).append(words)
             if unsaid and symbol_of(each)[:1].isidentifier():  # what is converted says its class, most likely
-                said.setdefault(_class_of(each), []).append(words)
+                said.setdefault("".join(path_of(each)[-1:]), []).append(words)
     callers: dict[str, list[str]] = {}
     telling: set[str] = set()
     for name, texts in said.items():
@@ -142,11 +144,6 @@ def _found(
                 telling.add(caller)
                 waiting.append(caller)
     return frozenset(telling)
-
-
-def _class_of(function: Function) -> str:
-    """The class whose member it is, inside it or outside; "": it is none."""
-    return [*function.island.enclosing[-1:], *qualifiers_of(function)[-1:], ""][0]
 
 
 def functions_named(
