@@ -112,8 +112,8 @@ def processor_time(*processes: int) -> float:
 
 
 def waits(process: int) -> bool:
-    """It has started, and does nothing: for a client, or for a reader of what it has found. A process that others keep
-    from running is ready to run."""
+    """It has started, and does nothing: for a reader of what it has found. A process that others keep from running is
+    ready to run."""
     before = processor_time(process)
     ready = False
     for _ in range(6):
@@ -173,11 +173,30 @@ def test_ctrl_c(folder: Path, arguments: tuple[str, ...], seconds: float) -> Non
     interrupt(process)
 
 
+def is_answered(server: subprocess.Popen[str]) -> None:
+    """Until the server has answered the first request of a client."""
+    assert server.stdin is not None and server.stdout is not None
+    asked = '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"processId": null, "capabilities": {}}}'
+    server.stdin.write(f"Content-Length: {len(asked)}\r\n\r\n{asked}")
+    server.stdin.flush()
+    assert server.stdout.readline().startswith("Content-Length: ")
+
+
+def listens(server: subprocess.Popen[str]) -> None:
+    """Until the server has said where it listens."""
+    assert server.stderr is not None
+    assert "listening on 127.0.0.1 port" in server.stderr.readline()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("arguments", [("server",), ("server", "--tcp", "127.0.0.1:0")], ids=" ".join)
-def test_ctrl_c_in_a_server(folder: Path, arguments: tuple[str, ...]) -> None:
-    process = start(folder, *arguments)
-    until(lambda: waits(process.pid))
+@pytest.mark.parametrize(
+    ("arguments", "ready"), [((), is_answered), (("--tcp", "127.0.0.1:0"), listens)], ids=["pipes", "tcp"]
+)
+def test_ctrl_c_in_a_server(
+    folder: Path, arguments: tuple[str, ...], ready: Callable[[subprocess.Popen[str]], None]
+) -> None:
+    process = start(folder, "server", *arguments)
+    ready(process)
     interrupt(process)
 
 

@@ -79,7 +79,7 @@ def quiet(seconds: float = 2.0) -> None:
 
 def gone(process: int) -> bool:
     state = Path(f"/proc/{process}/stat")
-    limit = time.monotonic() + 20
+    limit = time.monotonic() + 300
     while time.monotonic() < limit:
         if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
             return True
