@@ -12,6 +12,7 @@ from smem_lsp.semantics.file_scope import file_constants
 from smem_lsp.semantics.spell_type import spell_argument
 from smem_lsp.source import plural
 from smem_lsp.source.integers import INFIX
+from smem_lsp.source.record import dataclass
 from smem_lsp.syntax.parse import Function, TranslationUnit
 from smem_lsp.terms.language import Const, Level, LoopVar, Op, OpaqueTerm, Sym, Term, Thread
 from smem_lsp.unit.instances import find_instances
@@ -80,29 +81,41 @@ def _agreement(levels: Levels, terms: tuple[Term, ...]) -> str:
     )
 
 
-def _text(kernel: Kernel, term: Term, depth: int = 0) -> str:
+def _text(kernel: Kernel, term: Term) -> str:
     """A term in the spelling of C."""
-    if depth > _DEEPEST:
-        return "…"
-    match term:
-        case Const():
-            return str(term.n)
-        case Thread():
-            return f"threadIdx.{term.axis}"
-        case Sym():
-            return term.name
-        case LoopVar():
-            return f"{kernel.variables[term.variable]}#{term.variable}"
-        case OpaqueTerm():
-            return f"?{term.serial}"
-        case Op():
-            parts = [_text(kernel, arg, depth + 1) for arg in term.args]
-            if term.operator in INFIX and len(parts) == 2:
-                return f"({parts[0]} {term.operator} {parts[1]})"
-            if term.operator == "?:":
-                return f"({parts[0]} ? {parts[1]} : {parts[2]})"
-            return f"{term.operator}({', '.join(parts)})"
-    return "?"
+    return term.fold(_Text(kernel))
+
+
+@dataclass(slots=True)
+class _Text:
+    """Texts of terms. ``depth``: of the one that is spelled."""
+
+    kernel: Kernel
+    depth: int = 0
+
+    def constant(self, term: Const) -> str:
+        return str(term.n)
+
+    def thread(self, term: Thread) -> str:
+        return f"threadIdx.{term.axis}"
+
+    def symbol(self, term: Sym) -> str:
+        return term.name
+
+    def loop_variable(self, term: LoopVar) -> str:
+        return f"{self.kernel.variables[term.variable]}#{term.variable}"
+
+    def opaque(self, term: OpaqueTerm) -> str:
+        return f"?{term.serial}"
+
+    def operation(self, term: Op) -> str:
+        inside = _Text(self.kernel, self.depth + 1)
+        parts = ["…" if inside.depth > _DEEPEST else each.fold(inside) for each in term.args]
+        if term.operator in INFIX and len(parts) == 2:
+            return f"({parts[0]} {term.operator} {parts[1]})"
+        if term.operator == "?:":
+            return f"({parts[0]} ? {parts[1]} : {parts[2]})"
+        return f"{term.operator}({', '.join(parts)})"
 
 
 def _origins(kernel: Kernel, term: Term, nodes: dict[int, Access | Loop]) -> Iterator[str]:

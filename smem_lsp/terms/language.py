@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from enum import IntEnum
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import ABSORBING, NEUTRAL, OPERATORS, TRUTHS, UNARY
@@ -45,6 +45,24 @@ class Level(IntEnum):
 MAX_DEPTH = 24  # nodes on the longest path; a deeper term becomes opaque
 
 _NONE: Final[frozenset[Carrier]] = frozenset()
+Worth = TypeVar("Worth", covariant=True)
+
+
+class Domain(Protocol[Worth]):
+    """What terms are worth to one reading of them, kind by kind: bounds, a vector of numbers, an expression of a
+    solver, another term. A domain folds the operands that it needs, and remembers what it wants to."""
+
+    def constant(self, term: Const, /) -> Worth: ...
+
+    def thread(self, term: Thread, /) -> Worth: ...
+
+    def symbol(self, term: Sym, /) -> Worth: ...
+
+    def loop_variable(self, term: LoopVar, /) -> Worth: ...
+
+    def opaque(self, term: OpaqueTerm, /) -> Worth: ...
+
+    def operation(self, term: Op, /) -> Worth: ...
 
 
 @dataclass(slots=True, eq=False)  # immutable by convention: frozen would double the cost of creation
@@ -58,10 +76,17 @@ class Term:
     natural: bool = False
     carried: frozenset[Carrier] = _NONE
 
+    def fold(self, domain: Domain[Worth]) -> Worth:
+        """What it is worth there."""
+        raise NotImplementedError(type(self).__name__)
+
 
 @dataclass(slots=True, eq=False)
 class Const(Term):
     n: int = 0
+
+    def fold(self, domain: Domain[Worth]) -> Worth:
+        return domain.constant(self)
 
 
 @dataclass(slots=True, eq=False)
@@ -70,12 +95,18 @@ class Thread(Term):
 
     axis: str = "x"
 
+    def fold(self, domain: Domain[Worth]) -> Worth:
+        return domain.thread(self)
+
 
 @dataclass(slots=True, eq=False)
 class Sym(Term):
     """The same for all threads of a block: a parameter or a member of one ("p.n"), ``blockIdx``, ``blockDim``."""
 
     name: str = ""
+
+    def fold(self, domain: Domain[Worth]) -> Worth:
+        return domain.symbol(self)
 
 
 @dataclass(slots=True, eq=False)
@@ -90,6 +121,9 @@ class LoopVar(Term):
     def key(self) -> tuple[int, int]:
         return self.loop, self.variable
 
+    def fold(self, domain: Domain[Worth]) -> Worth:
+        return domain.loop_variable(self)
+
 
 @dataclass(slots=True, eq=False)
 class Op(Term):
@@ -99,6 +133,9 @@ class Op(Term):
     operator: str = ""
     args: tuple[Term, ...] = ()
     reading: OperandType = OperandType.UNKNOWN
+
+    def fold(self, domain: Domain[Worth]) -> Worth:
+        return domain.operation(self)
 
 
 @dataclass(slots=True, eq=False)
@@ -120,6 +157,9 @@ class OpaqueTerm(Term):
     lasting: bool = False
     one_of: int = 0
     call: str = ""
+
+    def fold(self, domain: Domain[Worth]) -> Worth:
+        return domain.opaque(self)
 
 
 Carrier = LoopVar | OpaqueTerm
@@ -166,12 +206,16 @@ class TermTable:
     _ops: dict[tuple[str, tuple[Term, ...]], Term] = field(default_factory=dict)
     _read: dict[tuple[str, tuple[Term, ...], OperandType], Term] = field(default_factory=dict)
     _falling: dict[Term, bool] = field(default_factory=dict)
-    _extents: dict[Term, Extent] = field(default_factory=dict)
     _casts: dict[Term, Term] = field(default_factory=dict)
-    _widths: dict[Term, Extent] = field(default_factory=dict)
+    _extents: _Extents = field(init=False)
+    _widths: _Extents = field(init=False)
     unwrapped: dict[Term, None] = field(default_factory=dict)
     _leaves: dict[_Leaf, Term] = field(default_factory=dict)
     _serial: int = 0
+
+    def __post_init__(self) -> None:
+        self._extents = _Extents(FREE)
+        self._widths = _Extents(WIDE, self._extents)
 
     @property
     def one_size(self) -> bool:
@@ -310,29 +354,7 @@ class TermTable:
 
     def extent(self, term: Term) -> Extent:
         """How large its number gets, what is free being small."""
-        return self._extent(term, FREE, self._extents)
-
-    def _extent(self, term: Term, parameter: Extent, known: dict[Term, Extent]) -> Extent:
-        """``parameter``: how large those get; ``known``: what was found with that."""
-        found = known.get(term)
-        if found is None:
-            if isinstance(term, Const):
-                return Extent(term.n, term.n)
-            if isinstance(term, Thread):
-                return THREAD
-            if isinstance(term, Sym):
-                return of_symbol(term.name) if term.name.startswith(_BUILTIN) else parameter
-            if isinstance(term, Op) and term.operator in _ARITHMETIC:
-                args = tuple([self._extent(each, parameter, known) for each in term.args])
-                found = of_operation(term.operator, args, term.reading)
-            else:
-                found = FREE
-                for each in _begins_as(term):
-                    extent = self._extent(each, FREE, self._extents)
-                    if leaves(extent, OperandType.INT):
-                        found = either(found, extent)
-            known[term] = found
-        return found
+        return self._extents.of(term)
 
     def fitted(self, term: Term, reading: OperandType) -> Term:
         """A number as an operator reads it that leaves the type which it has there: its low bits."""
@@ -358,7 +380,7 @@ class TermTable:
         """An operator reads unsigned numbers that would wrap if a parameter were large: they are taken not to."""
         for each in args:
             if isinstance(each, Op) and each not in self.unwrapped:
-                if leaves(self._extent(each, WIDE, self._widths), reading):
+                if leaves(self._widths.of(each), reading):
                     self.unwrapped[each] = None
 
     def _op_reading(self, operator: str, args: tuple[Term, ...], reading: OperandType) -> Term:
@@ -560,11 +582,48 @@ class TermTable:
         return None
 
 
-def _begins_as(term: Term) -> tuple[Term, ...]:
-    """What a loop variable is in front of its loop, and what a variable may be behind one."""
-    if isinstance(term, LoopVar):
-        return () if term.init is None else (term.init,)
-    return term.sources[: term.one_of] if isinstance(term, OpaqueTerm) else ()
+@dataclass(slots=True)
+class _Extents:
+    """How large numbers get. ``parameter``: how large those get; ``free``: the same where they are small, if these may
+    be large: what a loop changes is small in both."""
+
+    parameter: Extent
+    free: _Extents | None = None
+    _known: dict[Term, Extent] = field(default_factory=dict)
+
+    def of(self, term: Term) -> Extent:
+        found = self._known.get(term)
+        if found is None:
+            found = self._known[term] = term.fold(self)
+        return found
+
+    def constant(self, term: Const) -> Extent:
+        return Extent(term.n, term.n)
+
+    def thread(self, term: Thread) -> Extent:
+        return THREAD
+
+    def symbol(self, term: Sym) -> Extent:
+        return of_symbol(term.name) if term.name.startswith(_BUILTIN) else self.parameter
+
+    def loop_variable(self, term: LoopVar) -> Extent:
+        """What it is in front of its loop."""
+        return self._one_of(() if term.init is None else (term.init,))
+
+    def opaque(self, term: OpaqueTerm) -> Extent:
+        """What a variable may be behind a loop."""
+        return self._one_of(term.sources[: term.one_of])
+
+    def _one_of(self, terms: Iterable[Term]) -> Extent:
+        found, free = FREE, self.free or self
+        for each in terms:
+            found = either(found, free.of(each))
+        return found
+
+    def operation(self, term: Op) -> Extent:
+        if term.operator not in _ARITHMETIC:
+            return FREE
+        return of_operation(term.operator, tuple([self.of(each) for each in term.args]), term.reading)
 
 
 def _exchanged(kind: str, args: tuple[Term, ...]) -> tuple[Level, frozenset[Carrier]]:
@@ -635,19 +694,35 @@ def is_written(term: Term) -> bool:
     meet: no launch, no data and no iteration."""
     chosen = False
     for each in parts_of(term, inside=_sources_of):
-        if isinstance(each, OpaqueTerm) and each.origin == "written":
-            return True
-        known = isinstance(each, Op) and each.operator in POINTS  # a number with a point, by its bits
-        chosen = chosen or known or isinstance(each, Sym | LoopVar | Thread)
-        chosen = chosen or (isinstance(each, OpaqueTerm) and not _sources_of(each))
+        if isinstance(each, OpaqueTerm):
+            if each.origin == "written":
+                return True
+            chosen = chosen or not (_is_of_numbers(each) if each.one_of else _sources_of(each))
+        else:
+            chosen = chosen or isinstance(each, Sym | LoopVar | Thread)
     return not chosen
 
 
 def _sources_of(term: Term) -> tuple[Term, ...]:
     """What it is computed from, or would be if it were followed; not the address that it is loaded from."""
     if isinstance(term, OpaqueTerm):
-        return () if term.origin == "load" else term.sources
+        return () if term.origin == "load" or term.one_of else term.sources
     return operands_of(term)
+
+
+def _is_of_numbers(term: OpaqueTerm) -> bool:
+    """Does a loop that starts from numbers leave it? Which iteration is the last one nobody chooses."""
+    return all(
+        isinstance(each, Const | Op | LoopVar) or (isinstance(each, OpaqueTerm) and each.one_of > 0)
+        for each in parts_of(*term.sources, inside=_before)
+    )
+
+
+def _before(term: Term) -> tuple[Term, ...]:
+    """What it is computed from, or begins as."""
+    if isinstance(term, LoopVar):
+        return () if term.init is None else (term.init,)
+    return term.sources if isinstance(term, OpaqueTerm) else operands_of(term)
 
 
 def operands_of(term: Term) -> tuple[Term, ...]:

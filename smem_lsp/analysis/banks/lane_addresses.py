@@ -173,7 +173,7 @@ class Warps:
         return moves.init
 
     def _constant(self, term: Term) -> int | None:
-        return self.threads.constant(term) if self._sizes_known(term) else None
+        return self.threads.uniform_value(term) if self._sizes_known(term) else None
 
     def _sizes_known(self, term: Term) -> bool:
         """Are all block dimensions that it depends on known?"""

@@ -13,7 +13,7 @@ from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Access, AccessKind, Buffer, Kernel
 from smem_lsp.source import record
 from smem_lsp.terms.intervals import Interval
-from smem_lsp.terms.language import Const, LoopVar, Op, Sym, Term, Thread
+from smem_lsp.terms.language import Const, LoopVar, Op, OpaqueTerm, Sym, Term, Thread
 
 Spelled = tuple[object, ...]
 
@@ -78,7 +78,7 @@ def _in_row(values: ValueFacts, forms: Forms, buffer: Buffer, place: LocatedAcce
     if found is None:
         return None
     row, byte = found
-    spelled = _spelled(forms.canonical(row)), _spelled(forms.canonical(byte))
+    spelled = forms.canonical(row).fold(_SPELLING), forms.canonical(byte).fold(_SPELLING)
     if indices is not None and len(indices) == len(buffer.dims):
         low, high = _under_guards(forms, indices[-1], place)
         element = buffer.element_bytes or 1
@@ -113,17 +113,27 @@ _LESS = {"<": (True, 1), "<=": (True, 0), ">": (False, 1), ">=": (False, 0)}
 _OPPOSITE = {"<": (False, 0), "<=": (False, 1), ">": (True, 0), ">=": (True, 1)}
 
 
-def _spelled(term: Term) -> Spelled | None:
+class _Spelling:
     """A term independent of its table. None: it has an unknown part."""
-    if isinstance(term, Const):
+
+    def constant(self, term: Const) -> Spelled | None:
         return ("const", term.n)
-    if isinstance(term, Thread):
+
+    def thread(self, term: Thread) -> Spelled | None:
         return ("thread", term.axis)
-    if isinstance(term, Sym):
+
+    def symbol(self, term: Sym) -> Spelled | None:
         return ("sym", term.name)
-    if isinstance(term, LoopVar):
+
+    def loop_variable(self, term: LoopVar) -> Spelled | None:
         return ("loop", term.loop, term.variable)
-    if not isinstance(term, Op):
+
+    def opaque(self, term: OpaqueTerm) -> Spelled | None:
         return None
-    parts = [_spelled(arg) for arg in term.args]
-    return None if None in parts else (term.operator, *parts)
+
+    def operation(self, term: Op) -> Spelled | None:
+        parts = [each.fold(self) for each in term.args]
+        return None if None in parts else (term.operator, *parts)
+
+
+_SPELLING = _Spelling()

@@ -34,6 +34,7 @@ from smem_lsp.terms.language import (
     Level,
     LoopVar,
     Op,
+    OpaqueTerm,
     Sym,
     Term,
     Thread,
@@ -76,7 +77,7 @@ class Encoder(LoopValues):
         if found is None:
             checkpoint()
             before, self.origin, reasons = self.origin, Origin.NOTHING, len(self.reasons)
-            found = self._value(term, who, ahead)
+            found = term.fold(_OfThread(self, who, ahead))
             if term in self.fixed and not (who or ahead):
                 case = number(self.fixed[term])
                 self.side.append(found.equals(case))
@@ -107,19 +108,6 @@ class Encoder(LoopValues):
             moves = None if loop is None else next((r for r in loop.recurrences if r.atom is atom), None)
             if moves is not None and not self.levels.uniform(moves.init):
                 self.side.append(self.value(atom, 0).equals(self._loop_variable(atom, 1, 0)))
-
-    def _value(self, term: Term, who: int, ahead: int) -> Expression:
-        if isinstance(term, Const):
-            return number(term.n)
-        if isinstance(term, Thread):
-            return self.thread(term.axis, who)
-        if isinstance(term, Sym):
-            return self.symbol(term.name)
-        if isinstance(term, LoopVar):
-            return self.loop_variable(term, who, ahead)
-        if isinstance(term, Op):
-            return self.operation(term, who, ahead)
-        return self.free(term, who, ahead)
 
     def holds(self, term: Term, who: int, ahead: int = 0) -> Formula:
         """The term is not 0."""
@@ -287,3 +275,30 @@ class Encoder(LoopValues):
     def is_extent(self, term: Term) -> bool:
         """Is it the size of a block that is known?"""
         return self.dims is not None and isinstance(term, Sym) and term.name.startswith("blockDim.")
+
+
+@dataclass(slots=True)
+class _OfThread:
+    """Terms as one of the two threads has them."""
+
+    encoder: Encoder
+    who: int
+    ahead: int
+
+    def constant(self, term: Const) -> Expression:
+        return number(term.n)
+
+    def thread(self, term: Thread) -> Expression:
+        return self.encoder.thread(term.axis, self.who)
+
+    def symbol(self, term: Sym) -> Expression:
+        return self.encoder.symbol(term.name)
+
+    def loop_variable(self, term: LoopVar) -> Expression:
+        return self.encoder.loop_variable(term, self.who, self.ahead)
+
+    def opaque(self, term: OpaqueTerm) -> Expression:
+        return self.encoder.free(term, self.who, self.ahead)
+
+    def operation(self, term: Op) -> Expression:
+        return self.encoder.operation(term, self.who, self.ahead)

@@ -179,7 +179,7 @@ def _counts_all(node: Barrier, count: Term | None, dims: Dims | None) -> bool:
         return True
     if dims is None or count is None:
         return False
-    counted, threads = Evaluator(dims).constant(count), prod(dims)
+    counted, threads = Evaluator(dims).uniform_value(count), prod(dims)
     whole = -(-threads // WARP_SIZE) * WARP_SIZE
     return counted is not None and counted in (
         (threads,) if node.family is BarrierFamily.OBJECT else (threads, whole)

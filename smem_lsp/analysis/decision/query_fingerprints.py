@@ -210,36 +210,41 @@ class Terms:
 
     def kind(self, term: Term) -> Name:
         """The same, of a value that is not known without which of its kind it is."""
-        before = term.serial <= self.begins
-        if isinstance(term, Const):
-            return name_of("c", term.n)
-        if isinstance(term, Thread):
-            return name_of("t", term.axis)
-        if isinstance(term, Sym):
-            return name_of("s", term.name, before)
-        levels = self.slices.of.levels.of
-        if isinstance(term, LoopVar):
-            loop, variable = self.slices.loops.get(term.loop), _variable(self.slices.variables, term.variable)
-            return name_of("l", loop, variable, levels.get(term, 3) + 0, before)
-        inside = tuple(map(self.name, self._inside(term)))
-        if isinstance(term, Op):
-            return name_of(
-                "o",
-                term.operator,
-                term.reading.name,
-                int(term.level),
-                term.natural,
-                term.known,
-                before,
-                inside,
-            )
-        assert isinstance(term, OpaqueTerm)
+        return term.fold(self)
+
+    def constant(self, term: Const) -> Name:
+        return name_of("c", term.n)
+
+    def thread(self, term: Thread) -> Name:
+        return name_of("t", term.axis)
+
+    def symbol(self, term: Sym) -> Name:
+        return name_of("s", term.name, self._is_before(term))
+
+    def loop_variable(self, term: LoopVar) -> Name:
+        loop, variable = self.slices.loops.get(term.loop), _variable(self.slices.variables, term.variable)
+        level = self.slices.of.levels.of.get(term, 3)
+        return name_of("l", loop, variable, level + 0, self._is_before(term))
+
+    def operation(self, term: Op) -> Name:
+        return name_of(
+            "o",
+            term.operator,
+            term.reading.name,
+            int(term.level),
+            term.natural,
+            term.known,
+            self._is_before(term),
+            self._names_inside(term),
+        )
+
+    def opaque(self, term: OpaqueTerm) -> Name:
         left = self.slices.exits.get(term)
         return name_of(
             "u",
             term.origin,
             int(term.level),
-            int(levels.get(term, 3)),
+            int(self.slices.of.levels.of.get(term, 3)),
             None if term.access is None else term.access in self.slices.of.updates,
             term.access in self.slices.of.undisturbed,
             self.slices.of.values.found.get(term) in self.slices.of.kept,
@@ -252,9 +257,16 @@ class Terms:
                 (self.slices.loads.get(load, load), [truth for _, truth in sorted(arms)])
                 for load, arms in self._earlier(term)
             ],
-            before,
-            inside,
+            self._is_before(term),
+            self._names_inside(term),
         )
+
+    def _names_inside(self, term: Term) -> tuple[Name, ...]:
+        return tuple(map(self.name, self._inside(term)))
+
+    def _is_before(self, term: Term) -> bool:
+        """Is it made in front of the loop that is crossed?"""
+        return term.serial <= self.begins
 
     def moves(self, atom: LoopVar) -> Name:
         """How a loop changes the variable."""

@@ -106,7 +106,7 @@ def _operands(encoder: Encoder, witness: Witness) -> dict[str, list[Formula]]:
     for name, (term, who) in list(encoder.opaque.items()):
         if term.known or not isinstance(term, Op) or term.operator not in _NEUTRAL or _is_of_other(name):
             continue
-        value = evaluator(witness, who, witness.sizes).constant(term)
+        value = evaluator(witness, who, witness.sizes).uniform_value(term)
         if value is not None and value != witness.given[who][term]:
             own, (left, right) = encoder.variables[name], term.args
             neutral = _NEUTRAL[term.operator]
@@ -126,7 +126,7 @@ def _miscomputed(encoder: Encoder, witness: Witness) -> list[Formula] | None:
         given = {**witness.given[0], **witness.given[who]}
         bound = {atom: given[atom] for atom in term.carried if isinstance(atom, LoopVar) and atom in given}
         threads = (witness.threads[who],)
-        value = Evaluator(witness.dims, witness.sizes, bound=bound, threads=threads).constant(term)
+        value = Evaluator(witness.dims, witness.sizes, bound=bound, threads=threads).uniform_value(term)
         if value is None or _is_of_other(name):
             return None
         if value != given[term]:

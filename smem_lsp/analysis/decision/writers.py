@@ -18,7 +18,7 @@ from smem_lsp.analysis.values.value_facts import LoopFacts, Recurrence
 from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import OPERATORS
 from smem_lsp.source.record import dataclass
-from smem_lsp.terms.language import Const, LoopVar, Op, Sym, Term, TermTable, Thread
+from smem_lsp.terms.language import Const, LoopVar, Op, OpaqueTerm, Sym, Term, TermTable, Thread
 from smem_lsp.terms.operators import OperandType
 
 Guard = tuple[Term, bool]  # a condition, and whether it holds
@@ -106,28 +106,38 @@ class Writer:
         found = self._values.get(term)
         if found is None:
             checkpoint()
-            found = self._values[term] = self._value(term)
+            found = self._values[term] = term.fold(self)
         return found
 
-    def _value(self, term: Term) -> Term:
+    def constant(self, term: Const) -> Term:
+        return term
+
+    def symbol(self, term: Sym) -> Term:
+        return term
+
+    def thread(self, term: Thread) -> Term:
+        return self.threads.get(term.axis, term)
+
+    def loop_variable(self, term: LoopVar) -> Term:
+        if term.loop not in self.loops:
+            return self._kept(term)
+        moves = self.among.moves.get(term)
+        if moves is None or moves.kind != "affine" or moves.by is None or term.loop not in self.iterations:
+            return self._lost(term)
         table = self.among.asker.of.values.table
-        if isinstance(term, Const | Sym):
-            return term
-        if isinstance(term, Thread):
-            return self.threads.get(term.axis, term)
-        if isinstance(term, LoopVar) and term.loop in self.loops:
-            moves = self.among.moves.get(term)
-            if (
-                moves is None
-                or moves.kind != "affine"
-                or moves.by is None
-                or term.loop not in self.iterations
-            ):
-                return self._lost(term)
-            gone = table.op("*", self.value(moves.by), self.iterations[term.loop])
-            return table.op("+", self.value(moves.init), gone)
-        if isinstance(term, Op) and term.operator in OPERATORS:
-            return table.op(term.operator, *map(self.value, term.args), reading=term.reading)
+        gone = table.op("*", self.value(moves.by), self.iterations[term.loop])
+        return table.op("+", self.value(moves.init), gone)
+
+    def operation(self, term: Op) -> Term:
+        if term.operator not in OPERATORS:
+            return self._kept(term)
+        args = map(self.value, term.args)
+        return self.among.asker.of.values.table.op(term.operator, *args, reading=term.reading)
+
+    def opaque(self, term: OpaqueTerm) -> Term:
+        return self._kept(term)
+
+    def _kept(self, term: Term) -> Term:
         return term if self._is_shared(term) else self._lost(term)
 
     def _is_shared(self, term: Term) -> bool:

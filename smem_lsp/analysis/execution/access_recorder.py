@@ -295,7 +295,7 @@ class AccessRecorder:
 
     def _record_collective(self, access: Access, here: Evaluator, frame: RegionFrame) -> None:
         """The storage of a collective that all threads of the block call: its first byte stands for all of it."""
-        start = here.constant(self.values.copied[access.point])
+        start = here.uniform_value(self.values.copied[access.point])
         if start is not None and len(here.threads) == math.prod(here.dims) > self.conflicts.warp:
             unit = self.program.units[self.program.storages[access.buffer]] or 1
             cell, threads = start // unit, here.threads
@@ -305,7 +305,7 @@ class AccessRecorder:
     def _record_shared_copy(self, access: Access, here: Evaluator, frame: RegionFrame) -> None:
         """A copy that several threads make together: its bytes are taken to be dealt out among them in turn."""
         unit = self.program.units[self.program.storages[access.buffer]]
-        start = here.constant(self.values.copied[access.point])
+        start = here.uniform_value(self.values.copied[access.point])
         if start is None or not unit or start % unit or access.size % unit:
             return
         self.left -= len(here.threads)
@@ -425,4 +425,4 @@ class AccessRecorder:
 
     def _extent(self, here: Evaluator, buffer: Buffer, position: int) -> int | None:
         extent = self.values.extent(buffer, position) if position < len(buffer.dims) else None
-        return None if extent is None else here.constant(extent)
+        return None if extent is None else here.uniform_value(extent)

@@ -171,7 +171,7 @@ class _GuardReader:
         if self.left < 0:
             return None
         if term.known:
-            return False if self.here.constant(term) is not None else None
+            return False if self.here.uniform_value(term) is not None else None
         if isinstance(term, OpaqueTerm):
             if term.origin == "load":
                 return self._load(term)
@@ -204,6 +204,6 @@ class _GuardReader:
         """Does it differ between threads?"""
         if not term.known:
             return self.of_data(term) is True
-        return self.here.constant(term) is None and (
+        return self.here.uniform_value(term) is None and (
             term.level == Level.THREAD or self.here.values(term) is not None
         )

@@ -81,7 +81,8 @@ def build_program(
     storages = storages_of(kernel.buffers)
     data = DataAddresses(kernel, values)
     addresses = _addresses(kernel, values, storages, data)
-    depends = Rests()
+    dependence = Dependence(values)
+    depends = Rests(dependence)
     builder = _ProgramBuilder(
         values,
         control,
@@ -107,7 +108,7 @@ def build_program(
         frozenset(_in_both_arms(instructions, addresses)),
         data,
         _slice(instructions, values, addresses),
-        Dependence(values),
+        dependence,
         parts(kernel),
         ordering_calls(kernel, control),
         delivered_loads(values),

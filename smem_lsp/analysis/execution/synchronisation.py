@@ -223,7 +223,7 @@ class Synchronisation:
     def _gather(self, node: Barrier | WarpCollective, threads: Evaluator, frame: RegionFrame) -> None:
         """Do all lanes come that the mask of an operation names, but for those that have returned?"""
         term = self.values.masks.get(node.point)
-        mask = None if term is None else threads.constant(term)
+        mask = None if term is None else threads.uniform_value(term)
         if mask is not None:
             self._gather_all(node.point, mask, threads, frame)
 

@@ -160,15 +160,15 @@ class Replay:
         element of unknown size its number, which stands for its bytes."""
         computed = evaluator(witness, who, self.sizes(self._terms, witness))
         for each in self._positions[access.point].conditions:
-            truth = computed.constant(each.term)
+            truth = computed.uniform_value(each.term)
             if truth is None or bool(truth) != each.truth:
                 return None
         buffer = self.kernel.buffers[access.buffer]
         if element is not None:
-            number = computed.constant(element)
+            number = computed.uniform_value(element)
             return None if number is None else range(number, number + 1)
         offset = self.values.offset(access, buffer)
-        start = None if offset is None else computed.constant(offset)
+        start = None if offset is None else computed.uniform_value(offset)
         width = access.width or buffer.element_bytes or 1  # its first byte, where no more is known
         return None if start is None else range(start, start + width)
 

@@ -97,7 +97,9 @@ def _solved(
         return _true_of(fact.args, dims, symbols, names_in((fact,)).difference(free), iteration)
     if isinstance(fact, Op) and fact.operator == "==":
         for one, other in (fact.args, fact.args[::-1]):
-            value = Evaluator(dims, symbols, threads=(0,)).constant(other) if isinstance(one, Sym) else None
+            value = (
+                Evaluator(dims, symbols, threads=(0,)).uniform_value(other) if isinstance(one, Sym) else None
+            )
             if isinstance(one, Sym) and one.name in free and value is not None:
                 found = symbols | {one.name: value}
                 if _holds(fact, dims, found):
@@ -119,7 +121,7 @@ def _holds(fact: Term, dims: Dims, symbols: Mapping[str, int]) -> bool | None:
     """Is a fact true with these values? None: not known."""
     if any(_wraps(part, symbols) for part in parts_of(fact)):
         return False
-    value = Evaluator(dims, symbols, threads=(0,)).constant(fact)
+    value = Evaluator(dims, symbols, threads=(0,)).uniform_value(fact)
     return None if value is None else bool(value)
 
 

@@ -246,7 +246,7 @@ def _fills(access: Access, buffer: Buffer, goes_on: Term, block: _Block) -> bool
     atom, bound = goes_on.args
     if not isinstance(atom, LoopVar) or not block.forms.equal(flat, atom):
         return False
-    last, advances = block.threads.constant(bound), block.advances(atom)
+    last, advances = block.threads.uniform_value(bound), block.advances(atom)
     if last is None or advances is None or advances[1] <= 0:
         return False
     end = last + 1 if goes_on.operator == "<=" else last

@@ -106,7 +106,7 @@ class Levels:
             return True
         if self.shape is None or term.carried:
             return False
-        return Evaluator(self.shape.dims).constant(term) is not None
+        return Evaluator(self.shape.dims).uniform_value(term) is not None
 
     def _solve(self) -> None:
         """The least levels at which each loop variable is at or above its start, its next value and its loop."""

@@ -13,7 +13,7 @@ from dataclasses import field
 from smem_lsp.analysis.values.ranges import Bounds
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
-from smem_lsp.terms.language import Const, Op, OpaqueTerm, Sym, Term, TermTable
+from smem_lsp.terms.language import Const, LoopVar, Op, OpaqueTerm, Sym, Term, TermTable, Thread
 from smem_lsp.terms.polynomial import added, multiplied, names_joined, number, of_operation, split
 
 # what is multiplied: symbols by name, in order, and at most one thing that is no symbol
@@ -54,7 +54,7 @@ class Forms:
         checkpoint()
         found = self._of.get(term)
         if found is None:
-            found = self._of[term] = self._interned(self._sum(term))
+            found = self._of[term] = self._interned(term.fold(self))
         return found
 
     def equal(self, a: Term, b: Term) -> bool:
@@ -117,13 +117,22 @@ class Forms:
         constant = self.table.const(total.get(_ONE, 0))
         return constant if made is None else self.table.op("+", made, constant)
 
-    def _sum(self, term: Term) -> _Polynomial:
-        if isinstance(term, Const):
-            return {_ONE: term.n} if term.n else {}
-        if isinstance(term, Sym):
-            return {((term.name,), None): 1}
-        if not isinstance(term, Op):
-            return {((), term): 1}
+    def constant(self, term: Const) -> _Polynomial:
+        return {_ONE: term.n} if term.n else {}
+
+    def symbol(self, term: Sym) -> _Polynomial:
+        return {((term.name,), None): 1}
+
+    def thread(self, term: Thread) -> _Polynomial:
+        return {((), term): 1}
+
+    def loop_variable(self, term: LoopVar) -> _Polynomial:
+        return {((), term): 1}
+
+    def opaque(self, term: OpaqueTerm) -> _Polynomial:
+        return {((), term): 1}
+
+    def operation(self, term: Op) -> _Polynomial:
         name = term.operator
         found: _Polynomial | None = None
         if name in ("+", "-", "*", "neg", "<<"):
@@ -140,7 +149,7 @@ class Forms:
         made = self.table.op(term.operator, *(self.canonical(arg) for arg in term.args), reading=term.reading)
         if isinstance(made, Op):
             return {((), made): 1}
-        return {((), term): 1} if isinstance(made, OpaqueTerm) else self._sum(made)
+        return {((), term): 1} if isinstance(made, OpaqueTerm) else made.fold(self)
 
     def _by_constant(self, name: str, a: Term, n: int) -> _Polynomial | None:
         if name == "^" and n == 1 and self.bounds.interval(a) in ((0, 1), (0, 0), (1, 1)):

@@ -128,10 +128,10 @@ class Evaluator:
                 return value if isinstance(value, int) else list(compress(value, kept))
         work = self.work
         if work is None:
-            return self._value(term)
+            return term.fold(self)
         if work.left < 0:
             return None
-        value = self._value(term)
+        value = term.fold(self)
         work.left -= len(value) if isinstance(value, list) else 1
         return value
 
@@ -140,7 +140,7 @@ class Evaluator:
         found = self.value(term)
         return [found] * len(self.threads) if isinstance(found, int) else found
 
-    def constant(self, term: Term) -> int | None:
+    def uniform_value(self, term: Term) -> int | None:
         """The value, if it is the same in all threads."""
         found = self.value(term)
         if isinstance(found, list):
@@ -184,34 +184,33 @@ class Evaluator:
         known: dict[Term, Vector | None] = {t: v for t, v in self._behind.items() if v is not None}
         return replace(self, exits={**self.exits, **exits}, _behind=known)
 
-    def _value(self, term: Term) -> Vector | None:
-        if isinstance(term, Const):
-            return term.n
-        if isinstance(term, Thread):
-            return self._coordinate(term.axis)
-        if isinstance(term, Sym):
-            if term.name.startswith("blockDim.") and term.name[-1] in "xyz":
-                return self.dims["xyz".index(term.name[-1])]
-            return self.symbols.get(term.name)
-        if isinstance(term, LoopVar):
-            return self.bound.get(term)
-        if isinstance(term, OpaqueTerm):
-            return self._given(term)
-        return self._operation(term) if isinstance(term, Op) else None
+    def constant(self, term: Const) -> Vector | None:
+        return term.n
+
+    def symbol(self, term: Sym) -> Vector | None:
+        if term.name.startswith("blockDim.") and term.name[-1] in "xyz":
+            return self.dims["xyz".index(term.name[-1])]
+        return self.symbols.get(term.name)
+
+    def loop_variable(self, term: LoopVar) -> Vector | None:
+        return self.bound.get(term)
+
+    def opaque(self, term: OpaqueTerm) -> Vector | None:
+        return self._given(term)
 
     def _given(self, term: Term) -> Vector | None:
         known = self.exits.get(term)
         return None if known is None else _whole([known.get(thread) for thread in self.threads])
 
-    def _coordinate(self, axis: str) -> Vector | None:
-        x, y, z = self.dims
+    def thread(self, term: Thread) -> Vector | None:
+        axis, (x, y, z) = term.axis, self.dims
         if axis == "x":
             return 0 if x == 1 else [t % x for t in self.threads]
         if axis == "y":
             return 0 if y == 1 else [t // x % y for t in self.threads]
         return (0 if z == 1 else [t // (x * y) for t in self.threads]) if axis == "z" else None
 
-    def _operation(self, term: Op) -> Vector | None:
+    def operation(self, term: Op) -> Vector | None:
         name, args = term.operator, term.args
         if name == "?:":
             return self._select(args[0], args[1], args[2])
@@ -355,7 +354,7 @@ def advance(recurrence: Recurrence, before: Evaluator) -> tuple[list[int], int] 
     constant step, or unknown. ``before``: evaluates before the loop."""
     if recurrence.kind != "affine" or recurrence.by is None:
         return None
-    step = before.constant(recurrence.by)
+    step = before.uniform_value(recurrence.by)
     first = before.values(recurrence.init)
     return None if step is None or first is None else (first, step)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 
 from smem_lsp.analysis.values.value_facts import ValueFacts
@@ -36,7 +36,11 @@ class Dependence:
         return not found.isdisjoint(names)
 
     def _names(self, term: Term) -> frozenset[str]:
-        return frozenset(each.name for each in parts_of(term, inside=self._inside) if isinstance(each, Sym))
+        return frozenset(each.name for each in self.parts_of(term) if isinstance(each, Sym))
+
+    def parts_of(self, *terms: Term) -> Iterator[Term]:
+        """Their parts, and what the loop variables among them are made of."""
+        return parts_of(*terms, inside=self._inside)
 
     def _inside(self, term: Term) -> Iterable[Term]:
         if not isinstance(term, LoopVar) or term.loop not in self.values.loops:
@@ -57,6 +61,7 @@ class Rests:
     """The dependences of terms on parameters, a block's place and unknown values. Each has a bit, by its name or by
     ``#`` and numbers (the same for all loads from one address)."""
 
+    dependence: Dependence
     bits: dict[str, int] = field(default_factory=dict)
     _known: dict[Term, tuple[int, bool]] = field(default_factory=dict)
 
@@ -74,6 +79,8 @@ class Rests:
             elif isinstance(term, Sym):
                 free = not term.name.startswith("blockDim.")
                 found = self._bit(term.name) if free else 0, free
+            elif isinstance(term, OpaqueTerm) and term.one_of:
+                found = self._behind(term)
             elif isinstance(term, OpaqueTerm):
                 of = term.sources if term.origin == "load" and term.sources else (term,)
                 found = self._bit("#" + ",".join(str(each.serial) for each in of)), True
@@ -81,6 +88,15 @@ class Rests:
                 found = 0, False
             self._known[term] = found
         return found
+
+    def _behind(self, term: OpaqueTerm) -> tuple[int, bool]:
+        """Of a value that a loop leaves: all that decides its iterations."""
+        names, free = 0, False
+        for each in self.dependence.parts_of(*term.sources):
+            if isinstance(each, Sym | OpaqueTerm):
+                part = self.on(each)
+                names, free = names | part[0], free or part[1]
+        return names, free
 
     def turning(self, terms: Iterable[Term]) -> dict[LoopVar, int]:
         """The loop variables in ``terms``, with a bit for each."""

@@ -41,7 +41,7 @@ class Bounds:
         pause()
         found = self._known.get(term)
         if found is None:
-            low, high = self._interval(term)
+            low, high = term.fold(self)
             found = (max(low, -INFINITE), min(high, INFINITE)) if low <= high else ANY
             if term in self.given:
                 least, most = self.given[term]
@@ -50,23 +50,20 @@ class Bounds:
             self._known[term] = found
         return found
 
-    def _interval(self, term: Term) -> Interval:
-        if isinstance(term, Const):
-            return term.n, term.n
-        if isinstance(term, Thread):
-            axis = "xyz".find(term.axis)
-            return (0, self.upper[axis] - 1) if axis >= 0 else ANY
-        if isinstance(term, Sym):
-            return self.of_symbol(term.name)
-        if isinstance(term, LoopVar):
-            with uncounted():
-                return self._loop_variable(term)
-        if (
-            isinstance(term, OpaqueTerm) and term.one_of
-        ):  # behind a loop: as one of its iterations leaves it, or as before it
-            ends = [self.interval(each) for each in term.sources[: term.one_of]]
-            return min(low for low, _ in ends), max(high for _, high in ends)
-        return self._operation(term) if isinstance(term, Op) else ANY
+    def constant(self, term: Const) -> Interval:
+        return term.n, term.n
+
+    def thread(self, term: Thread) -> Interval:
+        axis = "xyz".find(term.axis)
+        return (0, self.upper[axis] - 1) if axis >= 0 else ANY
+
+    def symbol(self, term: Sym) -> Interval:
+        return self.of_symbol(term.name)
+
+    def opaque(self, term: OpaqueTerm) -> Interval:
+        """Behind a loop: as one of its iterations leaves it, or as before it."""
+        ends = [self.interval(each) for each in term.sources[: term.one_of]]
+        return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else ANY
 
     def of_symbol(self, name: str) -> Interval:
         """Of a parameter, or of the block or the grid: ``blockDim.x``."""
@@ -80,7 +77,7 @@ class Bounds:
             return 1, MAX_GRID[axis]
         return (0, MAX_GRID[axis] - 1) if vector == "blockIdx" else ANY
 
-    def _operation(self, term: Op) -> Interval:
+    def operation(self, term: Op) -> Interval:
         name = term.operator
         if name == "?:":
             yes, no = (
@@ -142,6 +139,10 @@ class Bounds:
             ends = [n * end for end in self.interval(each)] if n else [0]
             low, high = low + min(ends), high + max(ends)
         return max(found[0], low), min(found[1], high)
+
+    def loop_variable(self, term: LoopVar) -> Interval:
+        with uncounted():
+            return self._loop_variable(term)
 
     def _loop_variable(self, atom: LoopVar) -> Interval:
         facts = self.loops.get(atom.loop)

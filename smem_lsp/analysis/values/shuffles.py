@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from smem_lsp.source import checkpoint
 from smem_lsp.targets.every import WARP_SIZE
-from smem_lsp.terms.language import Const, Op, Sym, Term, TermTable, Thread
+from smem_lsp.terms.language import Const, LoopVar, Op, OpaqueTerm, Sym, Term, TermTable, Thread
 
 _ALL_LANES = (0xFFFFFFFF, -1)
 _OTHERS = ("__shfl_sync()", "__shfl_xor_sync()", "__shfl_up_sync()", "__shfl_down_sync()")
@@ -50,12 +50,26 @@ class _ShuffledLanes:
     def of(self, term: Term) -> Term | None:
         """The term for the other thread; None: more than its number decides."""
         checkpoint()
-        if isinstance(term, Const | Sym):
-            return term
-        if isinstance(term, Thread):
-            return self.other if term.axis == "x" else term  # all of a row
+        return term.fold(self)
+
+    def constant(self, term: Const) -> Term | None:
+        return term
+
+    def symbol(self, term: Sym) -> Term | None:
+        return term
+
+    def thread(self, term: Thread) -> Term | None:
+        return self.other if term.axis == "x" else term  # all of a row
+
+    def loop_variable(self, term: LoopVar) -> Term | None:
+        return None
+
+    def opaque(self, term: OpaqueTerm) -> Term | None:
+        return None
+
+    def operation(self, term: Op) -> Term | None:
         self.left -= 1
-        if not isinstance(term, Op) or not term.known or self.left < 0:
+        if not term.known or self.left < 0:
             return None
         args = [self.of(each) for each in term.args]
         found = [each for each in args if each is not None]

@@ -65,7 +65,7 @@ def _counts(facts: LoopFacts, threads: Evaluator, advancing: _Advancing) -> list
     if not isinstance(atom, LoopVar) or atom not in advancing:
         return None
     first, step = advancing[atom]
-    end = threads.constant(bound)
+    end = threads.uniform_value(bound)
     if end is None or step <= 0:
         return None
     end += head.operator == "<="

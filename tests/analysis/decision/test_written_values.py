@@ -87,3 +87,54 @@ void host(int* o, int n) {{ k<<<1, 64>>>(o, n); }}
 """
     )
     assert kind == "race-free"
+
+
+def behind_loop(
+    bound: str, launched: str, step: str = "r += 1", wrong: str = "r % 2 == 0"
+) -> tuple[str, list[str]]:
+    return told(
+        f"""
+__global__ void k(const int* gp, int* o, int n) {{
+  __shared__ int S[64];
+  unsigned r = 5;
+  if (n == 3) {{
+    for (int j = 0; j < {bound}; ++j) {{ if (j == 1) continue; {step}; }}
+    if ({wrong}) {{ {RACES} }} else {{ S[threadIdx.x] = 1; }}
+  }}
+}}
+void host(int* gp, int n) {{ k<<<1, 64>>>(gp, gp, {launched}); }}
+"""
+    )
+
+
+@pytest.mark.parametrize(("bound", "launched"), [("n", "3"), ("n", "n"), ("3", "n"), ("1001", "n")])
+def test_nobody_chooses_which_iteration_is_the_last(bound: str, launched: str) -> None:
+    kind, codes = behind_loop(bound, launched)
+    assert kind == "undecided"
+    assert not {"SMEM201", "SMEM202", "SMEM205", "SMEM210"}.intersection(codes)
+
+
+@pytest.mark.parametrize(("bound", "step"), [("gp[3]", "r += 1"), ("9", "r += gp[j]")])
+def test_data_choose_what_a_loop_leaves(bound: str, step: str) -> None:
+    assert behind_loop(bound, "3", step)[0] == "racy"
+
+
+def test_a_number_that_a_loop_makes_large_is_large_behind_it() -> None:
+    kind, _ = behind_loop("n", "3", "r ^= 0x40000000u", "int(2 * r) < 0")
+    assert kind == "undecided"
+
+
+@pytest.mark.parametrize("wrong", ["f < 0.0f", "f * 1.5f < 0.0f"])
+def test_nobody_chooses_a_number_with_a_point_that_is_computed_of_constants(wrong: str) -> None:
+    kind, codes = told(
+        f"""
+__global__ void k(int* o) {{
+  __shared__ int S[64];
+  float f = (float)(1u << 31);
+  if ({wrong}) {{ {RACES} }} else {{ S[threadIdx.x] = 1; }}
+}}
+void host(int* o) {{ k<<<1, 64>>>(o); }}
+"""
+    )
+    assert kind == "undecided"
+    assert not {"SMEM201", "SMEM202", "SMEM205", "SMEM210"}.intersection(codes)
