@@ -29,10 +29,10 @@ class ReasonKind(Enum):
     GUESSED = auto()  # what is accessed is not certain
     NO_SOLVER = auto()
     TOO_HARD = auto()
-    LOOP_VARIABLE = auto()  # it is not followed
+    LOOP_VARIABLE = auto()  # how a loop changes it is not followed: its name
     CALLED_VALUE = auto()  # of a function that is not followed: its name
-    VALUE_BEHIND_LOOP = auto()
-    LOADED_VALUE = auto()
+    VALUE_BEHIND_LOOP = auto()  # of a variable: its name
+    LOADED_VALUE = auto()  # what it is loaded from
     VALUE = auto()  # another one
     LEAVES_ROW = auto()  # only where an index leaves its row, or its array in a class, do they meet
     CHANGES = auto()  # only where others change what a thread loads twice

@@ -470,7 +470,7 @@ def _decision(of: KernelModel, pair: Open, way: PathClass, reply: PairResult) ->
         elif pair.first.guess or pair.second.guess:
             answer, reason = PairVerdict.UNDECIDED, Reason(ReasonKind.GUESSED)
         elif answer is PairVerdict.UNDECIDED:
-            reason = _why(reply, pair)
+            reason = _why(of, reply, pair)
     return Decision(
         pair.first,
         pair.second,
@@ -501,16 +501,15 @@ def _named_between(of: KernelModel, pair: Open, way: PathClass) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _why(reply: PairResult, pair: Open) -> Reason:
+def _why(of: KernelModel, reply: PairResult, pair: Open) -> Reason:
     unknown = Origin.UNKNOWN in reply.origin
     if reply.why is ReasonKind.NO_SOLVER or (reply.why is ReasonKind.TOO_HARD and not unknown):
         return Reason(reply.why)
     for term in reply.unknown:
         if isinstance(term, LoopVar):
-            return Reason(ReasonKind.LOOP_VARIABLE)
+            return Reason(ReasonKind.LOOP_VARIABLE, (_variable(of, term.variable),))
         if isinstance(term, OpaqueTerm):
-            called = Reason(ReasonKind.CALLED_VALUE, (term.call,))
-            return called if term.call else Reason(_BY_ORIGIN.get(term.origin, ReasonKind.VALUE))
+            return _of_unknown(of, term)
     if reply.why is not None and reply.why is not ReasonKind.TOO_HARD:
         return Reason(reply.why)
     if reply.unknown:
@@ -519,10 +518,29 @@ def _why(reply: PairResult, pair: Open) -> Reason:
     return Reason(ReasonKind.SAME_VALUE if writes else ReasonKind.ADDRESS)
 
 
-_BY_ORIGIN = {
-    "exit": ReasonKind.VALUE_BEHIND_LOOP,
-    "load": ReasonKind.LOADED_VALUE,
-}
+def _of_unknown(of: KernelModel, term: OpaqueTerm) -> Reason:
+    if term.call:
+        return Reason(ReasonKind.CALLED_VALUE, (term.call,))
+    if term.origin == "exit":
+        left = (each.variable for exits in of.values.exits.values() for each in exits if each.value is term)
+        return Reason(ReasonKind.VALUE_BEHIND_LOOP, (_variable(of, next(left, None)),))
+    if term.origin == "load":
+        return Reason(ReasonKind.LOADED_VALUE, (_memory(of, term),))
+    return Reason(ReasonKind.VALUE)
+
+
+def _variable(of: KernelModel, variable: int | None) -> str:
+    name = "" if variable is None else of.kernel.variables[variable]
+    return name if name.isidentifier() else "a variable"
+
+
+def _memory(of: KernelModel, load: OpaqueTerm) -> str:
+    """What it is loaded from."""
+    if load.access is not None:
+        read = next((each for each in of.accesses if each.point == load.access), None)
+        return "shared memory" if read is None else of.kernel.buffers[read.buffer].name
+    pointer = load.sources[0] if load.sources else None
+    return pointer.name if isinstance(pointer, language.Sym) else "memory"
 
 
 def _incomplete(of: KernelModel, barriers: BarrierJudge) -> Iterator[Undecided]:

@@ -493,7 +493,7 @@ class _SymbolicWalk:
                 return last
         sources = (*ends, here.again, here.first, *here.exits)
         made = self.table.opaque("exit", sources, one_of=len(ends))
-        self.exits.setdefault(node.point, []).append(Exit(made, following, init))
+        self.exits.setdefault(node.point, []).append(Exit(made, following, init, variable))
         return made
 
     # ---- expressions -----------------------------------------------------------------------------------------------

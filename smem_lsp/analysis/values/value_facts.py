@@ -48,12 +48,13 @@ class LoopFacts:
 
 @record
 class Exit:
-    """A variable's value behind a loop that changes it: ``following`` in terms of the last iteration, or ``init`` if
-    none ran."""
+    """The value of ``variable`` behind a loop that changes it: ``following`` in terms of the last iteration, or
+    ``init`` if none ran."""
 
     value: Term
     following: Term
     init: Term
+    variable: int
 
 
 @record
