@@ -689,42 +689,6 @@ def is_free(term: Term) -> bool:
     )
 
 
-def is_written(term: Term) -> bool:
-    """Does the text alone say which value it is, though that is not followed? Nobody chooses one for which two threads
-    meet: no launch, no data and no iteration."""
-    chosen = False
-    for each in parts_of(term, inside=_sources_of):
-        if isinstance(each, OpaqueTerm):
-            if each.origin == "written":
-                return True
-            chosen = chosen or not (_is_of_numbers(each) if each.one_of else _sources_of(each))
-        else:
-            chosen = chosen or isinstance(each, Sym | LoopVar | Thread)
-    return not chosen
-
-
-def _sources_of(term: Term) -> tuple[Term, ...]:
-    """What it is computed from, or would be if it were followed; not the address that it is loaded from."""
-    if isinstance(term, OpaqueTerm):
-        return () if term.origin == "load" or term.one_of else term.sources
-    return operands_of(term)
-
-
-def _is_of_numbers(term: OpaqueTerm) -> bool:
-    """Does a loop that starts from numbers leave it? Which iteration is the last one nobody chooses."""
-    return all(
-        isinstance(each, Const | Op | LoopVar) or (isinstance(each, OpaqueTerm) and each.one_of > 0)
-        for each in parts_of(*term.sources, inside=_before)
-    )
-
-
-def _before(term: Term) -> tuple[Term, ...]:
-    """What it is computed from, or begins as."""
-    if isinstance(term, LoopVar):
-        return () if term.init is None else (term.init,)
-    return term.sources if isinstance(term, OpaqueTerm) else operands_of(term)
-
-
 def operands_of(term: Term) -> tuple[Term, ...]:
     """What it is computed from."""
     return term.args if isinstance(term, Op) else ()

@@ -49,6 +49,9 @@ ARGS = {
     ReasonKind.UNSEEN: ("s",),
     ReasonKind.CALL_ORDERS: ("wait",),
     ReasonKind.CALLED_VALUE: ("pick",),
+    ReasonKind.LOOP_VARIABLE: ("i",),
+    ReasonKind.VALUE_BEHIND_LOOP: ("r",),
+    ReasonKind.LOADED_VALUE: ("idx",),
     ReasonKind.IN_SOME_BLOCKS: (65, 1, 1),
 }
 
@@ -58,6 +61,8 @@ def test_every_reason_has_words_of_its_own() -> None:
     assert len(told) == len(ReasonKind) and "" not in told
     assert {"goto", "not every access to s is seen", "wait() may order the accesses"} <= told
     assert "what pick() returns is not known" in told
+    assert {"how a loop changes i is not followed", "what r is behind a loop is not known"} <= told
+    assert "a value loaded from idx decides" in told
     assert "a race in some blocks (65×1×1)" in told
 
 

@@ -18,6 +18,7 @@ from smem_lsp.analysis.decision.load_numbering import Arm, Earlier
 from smem_lsp.analysis.decision.loaded_values import inputs_of
 from smem_lsp.analysis.decision.ranks import handed_out, is_count, rank_of
 from smem_lsp.analysis.decision.unknowns import BEFORE, WITH_FIRST, Origin, Unknowns
+from smem_lsp.analysis.values.free_symbols import is_written
 from smem_lsp.source import checkpoint, record
 from smem_lsp.source.integers import OPERATORS
 from smem_lsp.source.record import dataclass
@@ -31,7 +32,6 @@ from smem_lsp.terms.language import (
     OpaqueTerm,
     Sym,
     Term,
-    is_written,
     parts_of,
 )
 
@@ -363,7 +363,7 @@ class HiddenValues(Unknowns):
         load = load or self.is_found(term)
         if agreed and load:
             self.origin |= Origin.AGREED_DATA
-        elif agreed and not (is_written(term) or _is_left_behind(term)):
+        elif agreed and not (is_written(self.levels.values, term) or _is_left_behind(term)):
             self.origin |= Origin.SIZES
         elif not agreed and (load or self.is_carried(term)):
             self.origin |= Origin.DATA

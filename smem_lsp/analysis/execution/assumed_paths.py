@@ -24,11 +24,11 @@ from smem_lsp.analysis.execution.program import (
 )
 from smem_lsp.analysis.execution.synchronisation import Synchronisation
 from smem_lsp.analysis.values.evaluate import Evaluator, decided
-from smem_lsp.analysis.values.free_symbols import names_in
+from smem_lsp.analysis.values.free_symbols import is_written, names_in
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.ir.nodes import Kernel
 from smem_lsp.source.record import dataclass
-from smem_lsp.terms.language import Term, is_written
+from smem_lsp.terms.language import Term
 
 _MAX_ASSUMED = 4_000  # accesses of one branch or loop that this run does not come to
 
@@ -102,7 +102,7 @@ class AssumedPaths:
         unknown = self._without(threads, names)
         condition = self.values.conditions.get(region.node.point)
         if condition is not None:
-            settled = is_written(condition) and not names_in((condition,))
+            settled = is_written(self.values, condition) and not names_in((condition,))
             if settled or decided(condition, unknown) is not None:
                 return
         path = frame.path.fork()

@@ -81,8 +81,7 @@ def build_program(
     storages = storages_of(kernel.buffers)
     data = DataAddresses(kernel, values)
     addresses = _addresses(kernel, values, storages, data)
-    dependence = Dependence(values)
-    depends = Rests(dependence)
+    depends = Rests(values)
     builder = _ProgramBuilder(
         values,
         control,
@@ -108,7 +107,7 @@ def build_program(
         frozenset(_in_both_arms(instructions, addresses)),
         data,
         _slice(instructions, values, addresses),
-        dependence,
+        Dependence(values),
         parts(kernel),
         ordering_calls(kernel, control),
         delivered_loads(values),

@@ -7,7 +7,7 @@ from dataclasses import field
 
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.source.record import dataclass
-from smem_lsp.terms.language import LoopVar, Op, OpaqueTerm, Sym, Term, operands_of, parts_of
+from smem_lsp.terms.language import LoopVar, Op, OpaqueTerm, Sym, Term, Thread, operands_of, parts_of
 
 _PLACE = ("blockDim.", "blockIdx.", "gridDim.")  # of a block: no sizes
 
@@ -36,17 +36,51 @@ class Dependence:
         return not found.isdisjoint(names)
 
     def _names(self, term: Term) -> frozenset[str]:
-        return frozenset(each.name for each in self.parts_of(term) if isinstance(each, Sym))
-
-    def parts_of(self, *terms: Term) -> Iterator[Term]:
-        """Their parts, and what the loop variables among them are made of."""
-        return parts_of(*terms, inside=self._inside)
+        return frozenset(each.name for each in parts_of(term, inside=self._inside) if isinstance(each, Sym))
 
     def _inside(self, term: Term) -> Iterable[Term]:
-        if not isinstance(term, LoopVar) or term.loop not in self.values.loops:
-            return operands_of(term)
-        own = (each for each in self.values.loops[term.loop].recurrences if each.atom is term)
-        return [each for recurrence in own for each in (recurrence.init, recurrence.next)]
+        return _moved(self.values, term) if isinstance(term, LoopVar) else operands_of(term)
+
+
+def is_written(values: ValueFacts, term: Term) -> bool:
+    """Does the text alone say which value it is, though that is not followed? Nobody chooses one for which two threads
+    meet: no launch, no data, and no iteration but the last one."""
+    chosen = False
+    for part in parts_of(term, inside=_sources_of):
+        inside = behind_loop(values, part) if isinstance(part, OpaqueTerm) and part.one_of else (part,)
+        for each in inside:
+            if isinstance(each, OpaqueTerm) and each.origin == "written":
+                return True
+            is_leaf = isinstance(each, OpaqueTerm) and not each.one_of and not _sources_of(each)
+            chosen = chosen or is_leaf or isinstance(each, Sym | Thread)
+        chosen = chosen or isinstance(part, LoopVar)
+    return not chosen
+
+
+def _sources_of(term: Term) -> tuple[Term, ...]:
+    """What it is computed from, or would be if it were followed; not the address that it is loaded from, nor what a
+    loop has left it as."""
+    if isinstance(term, OpaqueTerm):
+        return () if term.origin == "load" or term.one_of else term.sources
+    return operands_of(term)
+
+
+def behind_loop(values: ValueFacts, left: OpaqueTerm) -> Iterator[Term]:
+    """The parts of what decides a value that a loop leaves: of its iterations, and of those of others in them."""
+
+    def inside(term: Term) -> Iterable[Term]:
+        if isinstance(term, LoopVar):
+            return _moved(values, term)
+        return term.sources if isinstance(term, OpaqueTerm) and term.one_of else _sources_of(term)
+
+    return parts_of(left, inside=inside)
+
+
+def _moved(values: ValueFacts, atom: LoopVar) -> list[Term]:
+    """What a loop variable begins as, and what an iteration makes of it."""
+    loop = values.loops.get(atom.loop)
+    own = () if loop is None else (each for each in loop.recurrences if each.atom is atom)
+    return [each for recurrence in own for each in (recurrence.init, recurrence.next)]
 
 
 def symbols_of(term: Term) -> set[str]:
@@ -61,7 +95,7 @@ class Rests:
     """The dependences of terms on parameters, a block's place and unknown values. Each has a bit, by its name or by
     ``#`` and numbers (the same for all loads from one address)."""
 
-    dependence: Dependence
+    values: ValueFacts
     bits: dict[str, int] = field(default_factory=dict)
     _known: dict[Term, tuple[int, bool]] = field(default_factory=dict)
 
@@ -80,7 +114,12 @@ class Rests:
                 free = not term.name.startswith("blockDim.")
                 found = self._bit(term.name) if free else 0, free
             elif isinstance(term, OpaqueTerm) and term.one_of:
-                found = self._behind(term)
+                names, free = 0, False
+                for each in behind_loop(self.values, term):
+                    if isinstance(each, Sym) or (isinstance(each, OpaqueTerm) and not each.one_of):
+                        part = self.on(each)
+                        names, free = names | part[0], free or part[1]
+                found = names, free
             elif isinstance(term, OpaqueTerm):
                 of = term.sources if term.origin == "load" and term.sources else (term,)
                 found = self._bit("#" + ",".join(str(each.serial) for each in of)), True
@@ -88,15 +127,6 @@ class Rests:
                 found = 0, False
             self._known[term] = found
         return found
-
-    def _behind(self, term: OpaqueTerm) -> tuple[int, bool]:
-        """Of a value that a loop leaves: all that decides its iterations."""
-        names, free = 0, False
-        for each in self.dependence.parts_of(*term.sources):
-            if isinstance(each, Sym | OpaqueTerm):
-                part = self.on(each)
-                names, free = names | part[0], free or part[1]
-        return names, free
 
     def turning(self, terms: Iterable[Term]) -> dict[LoopVar, int]:
         """The loop variables in ``terms``, with a bit for each."""

@@ -138,3 +138,21 @@ void host(int* o) {{ k<<<1, 64>>>(o); }}
     )
     assert kind == "undecided"
     assert not {"SMEM201", "SMEM202", "SMEM205", "SMEM210"}.intersection(codes)
+
+
+def test_a_loop_in_a_loop_may_leave_what_the_outer_one_begins_its_next_iteration_with() -> None:
+    kind, codes = told(
+        f"""
+__global__ void k(int* o) {{
+  __shared__ int S[64];
+  int r = 1;
+  for (int i = 0; i < 1000; ++i) {{
+    for (int j = 0; j < 1000; ++j) {{ if (j == r) continue; r += 2; }}
+  }}
+  if (r % 2 == 0) {{ {RACES} }} else {{ S[threadIdx.x] = 1; }}
+}}
+void host(int* o) {{ k<<<1, 64>>>(o); }}
+"""
+    )
+    assert kind in ("undecided", "race-free")
+    assert not {"SMEM201", "SMEM202", "SMEM205", "SMEM210"}.intersection(codes)
