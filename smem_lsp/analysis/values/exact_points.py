@@ -13,6 +13,7 @@ from smem_lsp.terms.language import POINTS, Const, Op, Term, TermTable, Thread
 from smem_lsp.terms.operators import OperandType
 
 _EXACT = 1 << 24
+_LARGEST = 1 << 40  # of these that are multiples of a power of two
 _MOST_DIVIDED = 1 << 20
 _CUT = "int()"
 _AS_POINT = ("float()", "rounded()")
@@ -57,8 +58,16 @@ def _ratio(table: TermTable, term: Term) -> _Ratio | None:
     if found is None:
         return None
     over, by = found
-    low, high, certain = table.extent(over)
-    return found if certain and low >= -_EXACT and high <= _EXACT and by <= _MOST_DIVIDED else None
+    return found if by <= _MOST_DIVIDED and _is_held(table, over) else None
+
+
+def _is_held(table: TermTable, integer: Term) -> bool:
+    """Are all bits of it held?"""
+    if isinstance(integer, Const):
+        odd = integer.n // (integer.n & -integer.n or 1)
+        return abs(odd) <= _EXACT and abs(integer.n) <= _LARGEST
+    low, high, certain = table.extent(integer)
+    return certain and low >= -_EXACT and high <= _EXACT
 
 
 def _found(table: TermTable, term: Term) -> _Ratio | None:

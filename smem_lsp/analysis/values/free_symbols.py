@@ -7,7 +7,7 @@ from dataclasses import field
 
 from smem_lsp.analysis.values.value_facts import ValueFacts
 from smem_lsp.source.record import dataclass
-from smem_lsp.terms.language import LoopVar, Op, OpaqueTerm, Sym, Term, Thread, operands_of, parts_of
+from smem_lsp.terms.language import POINTS, LoopVar, Op, OpaqueTerm, Sym, Term, Thread, operands_of, parts_of
 
 _PLACE = ("blockDim.", "blockIdx.", "gridDim.")  # of a block: no sizes
 
@@ -52,7 +52,8 @@ def is_written(values: ValueFacts, term: Term) -> bool:
             if isinstance(each, OpaqueTerm) and each.origin == "written":
                 return True
             is_leaf = isinstance(each, OpaqueTerm) and not each.one_of and not _sources_of(each)
-            chosen = chosen or is_leaf or isinstance(each, Sym | Thread)
+            known = isinstance(each, Op) and each.operator in POINTS  # a number with a point, by its bits
+            chosen = chosen or is_leaf or known or isinstance(each, Sym | Thread)
         chosen = chosen or isinstance(part, LoopVar)
     return not chosen
 
