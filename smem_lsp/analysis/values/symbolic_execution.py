@@ -49,7 +49,18 @@ from smem_lsp.source import checkpoint
 from smem_lsp.source.integers import OPERATORS
 from smem_lsp.source.record import dataclass
 from smem_lsp.targets.every import WARP_SIZE
-from smem_lsp.terms.language import Const, Level, LoopVar, Sym, Term, TermTable, is_free, is_truth
+from smem_lsp.terms.language import (
+    Const,
+    Level,
+    LoopVar,
+    OpaqueTerm,
+    Sym,
+    Term,
+    TermTable,
+    is_free,
+    is_truth,
+    parts_of,
+)
 from smem_lsp.terms.operators import Operator
 
 _MAX_PENDING = 40  # nested lazy entries
@@ -574,6 +585,8 @@ class _SymbolicWalk:
         operator = value.operator
         if operator is Operator.ELEMENT and isinstance(args[0], Sym) and isinstance(args[1], Const):
             return self.part_of_parameter(self.table.sym(f"{args[0].name}[{args[1].n}]"))
+        if operator in _LOADS and any(map(_is_of_text, parts_of(args[0]))):
+            return self.table.opaque("lost", args)  # what the thread itself has put there, no data
         if operator in _LOADS:  # the last operand distinguishes them
             constant = operator is Operator.READONLY or self.untouched.covers(args[0])
             level = Level.BLOCK if constant else Level.THREAD
@@ -600,3 +613,8 @@ class _SymbolicWalk:
         if value.own:
             self.contents.own.add(made)
         return made
+
+
+def _is_of_text(term: Term) -> bool:
+    """Is it the address of what a thread has by itself, which is not followed?"""
+    return isinstance(term, OpaqueTerm) and term.origin == "written"

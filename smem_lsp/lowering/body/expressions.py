@@ -216,7 +216,7 @@ def _address_value(ctx: Context, variable: Variable, expr: tree.Expr) -> Value:
     ctx.note_hidden(variable, ctx.at.line(expr.lo))
     held = ctx.capture(variable)
     forget(ctx, Var(variable.index))
-    return ctx.lost_address(held, own=variable.own)
+    return ctx.lost_address(held, own=variable.own, written=True)
 
 
 def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
@@ -521,6 +521,7 @@ def _unary(ctx: Context, expr: tree.Unary, scope: LocalScope) -> Value | Ref:
         return ctx.lost_address(
             target.bases if isinstance(target, Ref) else ctx.points_to.may_point_to(target),
             own=whole is not None and whole.own,
+            written=whole is not None,
         )
     if operator == "*":
         known = effects.pointed_to(expr.operand, scope)

@@ -559,10 +559,12 @@ class Context:
             self.access(Ref(bases), AccessKind.UPDATE, lo, hi, plain=True, strayed=True)
         return bases
 
-    def lost_address(self, bases: frozenset[int], *, own: bool = False, call: str = "") -> Unknown:
-        """A value that may be or hold addresses in these buffers, not known which; ``own``, ``call``: as in
-        ``Unknown``."""
-        value = self.out.fresh(own=own and not bases, call=call)
+    def lost_address(
+        self, bases: frozenset[int], *, own: bool = False, written: bool = False, call: str = ""
+    ) -> Unknown:
+        """A value that may be or hold addresses in these buffers, not known which; ``own``, ``written``, ``call``: as
+        in ``Unknown``."""
+        value = self.out.fresh(own=own and not bases, written=written, call=call)
         self.points_to.add_value(value, bases)
         return value
 

@@ -84,12 +84,14 @@ class Emitter:
         access: int | None = None,
         escaped: bool = False,
         own: bool = False,
+        written: bool = False,
         call: str = "",
     ) -> Unknown:
         """A value that is not known and equal to no other. ``uniform``: all threads of a block have it, since the text
-        says which one; ``drawn``: they have it, but it is made when the kernel runs, as a vote is."""
+        says which one; ``written``: it says which one each thread has; ``drawn``: all have one that is made when the
+        kernel runs, as a vote is."""
         self._keys += 1
-        written = uniform and self.settled and not drawn
+        written = (uniform or written) and self.settled and not drawn
         return Unknown(self._keys, uniform or drawn, written, access, escaped, own, call)
 
     def assign(self, variable: int, value: Value, reading: OperandType = OperandType.UNKNOWN) -> None:

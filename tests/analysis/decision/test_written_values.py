@@ -155,3 +155,31 @@ void host(int* o) {{ k<<<1, 64>>>(o); }}
     )
     assert kind in ("undecided", "race-free")
     assert not {"SMEM201", "SMEM202", "SMEM205", "SMEM210"}.intersection(codes)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "q->v",  # through the class's own ->
+        "*(n > 4 ? &v : &w)",
+        "*at(q)",
+    ],
+)
+def test_what_a_thread_has_put_where_an_address_leads_is_no_data(value: str) -> None:
+    kind, codes = told(
+        f"""
+struct P {{ int v; }};
+struct Q {{ P a, b; __device__ P* operator->() {{ return &a; }} }};
+__device__ int* at(Q& q) {{ return &q.a.v; }}
+__global__ void k(int* o, int n) {{
+  __shared__ int S[64];
+  int v = threadIdx.x + 32, w = 33;
+  Q q{{{{v}}, {{v}}}};
+  if ({value} < 16) {{ {RACES} }} else {{ S[threadIdx.x] = 1; }}
+  o[threadIdx.x] = S[threadIdx.x];
+}}
+void host(int* o, int n) {{ k<<<1, 64>>>(o, n); }}
+"""
+    )
+    assert kind == "undecided"
+    assert not {"SMEM201", "SMEM202", "SMEM205", "SMEM210"}.intersection(codes)
