@@ -11,15 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from smem_lsp.elaborate import associated_entities
-from smem_lsp.elaborate.associated_entities import Associated
 from smem_lsp.elaborate.call_sites import Arguments, Site
 from smem_lsp.elaborate.default_arguments import as_declared, spelled_alike
-from smem_lsp.elaborate.operators import operator_name
 from smem_lsp.elaborate.parameters import Identity, identity, is_friend, is_template, path_of
 from smem_lsp.elaborate.signatures import declares, takes_as_many
 from smem_lsp.elaborate.special_members import class_name
-from smem_lsp.semantics import type_of
+from smem_lsp.semantics import associated_entities, type_of
+from smem_lsp.semantics.associated_entities import Associated, may_befriend, spells
 from smem_lsp.semantics.declarations import (
     ClassDecl,
     Declared,
@@ -29,7 +27,7 @@ from smem_lsp.semantics.declarations import (
     specialised_name,
 )
 from smem_lsp.semantics.entities import Entity, Functions, Namespace, Template
-from smem_lsp.semantics.function_scope import qualifiers_of
+from smem_lsp.semantics.function_scope import declared_at, operator_name, split
 from smem_lsp.semantics.redeclarations import parameters
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.specialization import (
@@ -104,7 +102,8 @@ def looked_up(
     found = [each for function in plain for each in _by_name(site, function, seen)]
     surely = len(found) == len(plain) and all(each.sure for each in found)
     if by_name and not surely and not any(map(_is_of_block, seen)):
-        brought = associated_entities.of_arguments(arguments, scope)
+        typed = ((expr, given.type) for expr, given in zip(arguments.expressions, arguments.given))
+        brought = associated_entities.of_arguments(typed, scope)
         seen += _beside_arguments(site, brought, callee.text)
         found = [each for function in plain for each in _by_arguments(site, function, seen, brought)]
     if _is_one_unseen(site, seen, plain, len(arguments)):
@@ -354,7 +353,7 @@ def _by_arguments(site: Site, function: Function, seen: Sequence[_Seen], brought
         complete = _is_older(site, function) or _is_in_template(site)
         sure = complete or any(each.sure for each in found)
         return [Found(function, each.scope, sure) for each in homes]
-    befriended = any(_befriends(each, function) for each in brought.classes)
+    befriended = any(may_befriend(each, (function.name, "(")) for each in brought.classes)
     if not found and (befriended or brought.open):
         return [Found(function, sure=False, open=not befriended)]
     return found
@@ -365,20 +364,7 @@ def _defines(site: Site, record: Record, function: Function) -> bool:
     home, classes = _place(site, function)
     around = next(each for each in record.scope.outwards() if each.namespace)
     same = around is home and class_name(record) == classes[-1]
-    return same and _spells(record, function.definition.head.texts)
-
-
-def _befriends(record: Record, function: Function) -> bool:
-    """May a class declare a function as its friend that is defined elsewhere?"""
-    return _spells(record, ("friend",)) and _spells(record, (function.name, "("))
-
-
-def _spells(record: Record, words: Sequence[str]) -> bool:
-    lo, hi = record.decl.body or (0, 0)
-    texts, wanted = record.decl.source.texts, list(words)
-    return any(
-        texts[at] == wanted[0] and list(texts[at : at + len(wanted)]) == wanted for at in range(lo, hi)
-    )
+    return same and spells(record, function.definition.head.texts)
 
 
 # ---- where functions stand -------------------------------------------------------------------------------------------
@@ -386,22 +372,11 @@ def _spells(record: Record, words: Sequence[str]) -> bool:
 
 def _place(site: Site, function: Function) -> tuple[Scope, tuple[str, ...]]:
     """The namespace of a function, and the classes in it that it stands in, or is defined for."""
-    work = partial(_split, site.top, path_of(function))
+    work = partial(split, site.top, path_of(function))
     return _PLACE.of(site.top.state.store, identity(function), work)
 
 
 _PLACE = Query[Identity, tuple[Scope, tuple[str, ...]]]("namespace and classes of a function")
-
-
-def _split(top: Scope, path: Sequence[str]) -> tuple[Scope, tuple[str, ...]]:
-    scope = top
-    names = [name for part in path if part != "extern" for name in part.split("::")]
-    for at, name in enumerate(names):
-        inner = scope.declarations.namespaces.get(name) if name else scope.declarations.unnamed_namespace
-        if inner is None:
-            return scope, tuple(names[at:])
-        scope = scope.space(inner)
-    return scope, ()
 
 
 def _in_front(site: Site, seen: _Seen) -> bool | None:
@@ -427,30 +402,12 @@ _SPOTS = Query[tuple[Identity, int], _Spots]("where a function is declared that 
 
 def _spots(site: Site) -> _Spots:
     """The function that calls, or the class around it, is declared at one of these tokens, or between them."""
-    own = _spots_of(site.top, site.function)
+    own = declared_at(site.top, site.function)
     all_functions, number = site.unit.functions, site.function.number
     if own or not 0 <= number < len(all_functions):
         return own
     around = reversed(all_functions[:number]), iter(all_functions[number + 1 :])
-    return [at for side in around for at in next(filter(None, (_spots_of(site.top, f) for f in side)), ())]
-
-
-def _spots_of(top: Scope, function: Function) -> _Spots:
-    """Where a function, or the class around it, is declared; several: those that are spelled alike."""
-    checkpoint()
-    home, classes = _split(top, function.enclosing)
-    name = f"{'::' if qualifiers_of(function) else ''}{operator_name(function) or function.name}"
-    declared = home.declarations.names.get(classes[0] if classes else name, ())
-    if classes:
-        decls = [each for each in declared if isinstance(each, ClassDecl) and each.body is not None]
-        return [(each.source, each.head[0]) for each in decls]
-    texts = list(function.definition.parameters.texts)
-    functions = [each for each in declared if isinstance(each, FunctionDecl) and each.body is not None]
-    return [
-        (each.source, each.list[0])
-        for each in functions
-        if list(each.source.texts[slice(*each.list)]) == texts
-    ]
+    return [at for side in around for at in next(filter(None, (declared_at(site.top, f) for f in side)), ())]
 
 
 def _is_older(site: Site, function: Function) -> bool:

@@ -22,21 +22,6 @@ def island_name(symbol: str) -> str:
     return "operator" if symbol in _CALLED_AS_OPERATOR else symbol
 
 
-def operator_name(function: Function) -> str:
-    """``operator+``, as it is declared; "": the definition of a function with another name."""
-    symbol = symbol_of(function)
-    return f"operator{symbol}" if symbol else ""
-
-
-def symbol_of(function: Function) -> str:
-    """``+`` of ``operator+``, ``()`` of the call operator; "": the definition of a function with a name."""
-    definition = function.definition
-    kinds, texts = definition.head.kinds, definition.head.texts
-    last = definition.island.parameters[0] - 1
-    at = next((i for i in range(last - 1, -1, -1) if kinds[i] == "OPERATOR"), None)
-    return "" if at is None else "".join(texts[at + 1 : last])
-
-
 def language_may_be_meant(
     top: Scope, symbol: str, call: Call, left: Sequence[Function], kinds: Sequence[Type | None]
 ) -> bool | None:

@@ -152,7 +152,7 @@ class _Collector:
         for name in path:
             following = inner.namespaces.get(name)
             if following is None:
-                following = inner.namespaces[name] = DeclaredNames()
+                following = inner.namespaces[name] = DeclaredNames(opened=(self.source, i))
                 if inline:
                     inner.inline.append(following)
             inner = following
@@ -493,6 +493,14 @@ class _Collector:
     def variable(self, start: int, end: int, parameters: tuple[TemplateParameter, ...] | None) -> int:
         if end <= start:
             return end + 1
+        special = None if parameters is None else _specialised(self.source, start, end)
+        if special is not None:
+            path, arguments = special
+            name = path.rpartition("::")[2]
+            if arguments is not None or parameters == ():  # else a member of all instances of a class
+                decl = VariableDecl(name, self.source, (start, end), parameters, arguments=arguments)
+                self.into.add_specialisation(path, decl)
+            return min(end + 1, self.hi)
         for name in _declared_names(self.source, start, end):
             if name:
                 self.into.add(VariableDecl(name, self.source, (start, end), parameters))
@@ -501,6 +509,32 @@ class _Collector:
             if not stored & {"static", "constexpr", "friend"}:
                 self.into.members.append(MemberDeclaration((start, end), None, self.access))
         return min(end + 1, self.hi)
+
+
+def _specialised(source: Source, lo: int, hi: int) -> tuple[str, Range | None] | None:
+    """The qualified name and the template arguments of a variable that ``[lo, hi)`` declares, if it says again what
+    another declares: ``n::v<int>``, ``A<int>::v``; None: it declares a new one."""
+    path: list[str] = []
+    arguments: Range | None = None
+    at = lo
+    while at < hi and source.kinds[at] not in ("EQ", "LC", "LP", "LB", "COMMA"):
+        checkpoint()
+        kind = source.kinds[at]
+        close = angle_close(source, at, hi) if kind == "LT" and path else None
+        if close is not None:
+            arguments = (at + 1, close)
+            at = close
+        elif kind == "NAME":
+            path = (
+                [*path, source.texts[at]]
+                if at > lo and source.kinds[at - 1] == "SCOPE"
+                else [source.texts[at]]
+            )
+            arguments = None
+        elif kind != "SCOPE":
+            path, arguments = [], None
+        at += 1
+    return ("::".join(path), arguments) if path and (arguments is not None or len(path) > 1) else None
 
 
 def _declared_names(source: Source, lo: int, hi: int) -> list[str]:

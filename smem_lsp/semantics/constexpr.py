@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smem_lsp.semantics import arithmetic, constant_body, redeclarations, template_arguments, type_of
+from smem_lsp.semantics import arithmetic, constant_body, redeclarations, template_arguments, type_of, types
 from smem_lsp.semantics.declarations import FunctionDecl
 from smem_lsp.semantics.entities import UNKNOWN, Argument, Functions, TypedConstant
 from smem_lsp.semantics.scope import Scope
@@ -42,7 +42,8 @@ def call_method(
         return UNKNOWN
     inside = record.scope.child()
     inside.declare_all(of.members)
-    inside.declare("this", TypedConstant(Pointer(record), members=of.members))
+    this = Pointer(types.qualified(record, constant=True))
+    inside.declare("this", TypedConstant(this, members=of.members))
     found = [(decl, inside) for decl, _ in record.scope.own(name) if isinstance(decl, FunctionDecl)]
     if not found or not all(_keeps(decl) for decl, _ in found):
         return UNKNOWN
@@ -95,7 +96,7 @@ def _run(
     if not state.enter():
         return UNKNOWN
     try:
-        outer = scope
+        outer = scope = scope.at(decl.source, decl.list[0])
         if decl.parameters:
             bound = _deduced(decl, scope, explicit or (), parameters, given)
             if bound is None:

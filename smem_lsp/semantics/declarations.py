@@ -23,12 +23,14 @@ Range = tuple[int, int]  # half-open token indices of a Source
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Source:
-    """A token list with its bracket partners."""
+    """A token list with its bracket partners. ``order``: among those that follow one another as a whole; None: it is
+    not known how it lies to others."""
 
     kinds: Sequence[str]
     texts: Sequence[str]
     partner: Sequence[int]
     symbols: Symbols
+    order: int | None = None
 
     def parse(self, start: str, lo: int, hi: int) -> Any:
         """The tree of the tokens ``[lo, hi)``, parsed from the grammar rule ``start``; None if they do not parse."""
@@ -136,13 +138,15 @@ class AliasDecl:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class VariableDecl:
-    """A variable. ``range``: its declaration with all declarators, one of them ``name``."""
+    """A variable. ``range``: its declaration with all declarators, one of them ``name``; ``arguments``: of a
+    specialisation, inside its angle brackets."""
 
     name: str
     source: Source
     range: Range
     parameters: tuple[TemplateParameter, ...] | None
     record: ClassDecl | EnumDecl | None = None  # `struct {...} v;`: its class
+    arguments: Range | None = None
 
     @property
     def start(self) -> int:
@@ -200,12 +204,13 @@ class MemberDeclaration:
 
 @dataclass(slots=True, eq=False, repr=False)
 class DeclaredNames:
-    """What one namespace, class or block declares."""
+    """What one namespace, class or block declares. ``opened``: where a namespace is declared first."""
 
     names: dict[str, list[Declared]] = field(default_factory=dict)
     namespaces: dict[str, DeclaredNames] = field(default_factory=dict)
     inline: list[DeclaredNames] = field(default_factory=list)  # inline and unnamed namespaces
     unnamed_namespace: DeclaredNames | None = None
+    opened: tuple[Source, int] | None = None
     directives: list[tuple[str, ...]] = field(default_factory=list)  # using namespace a::b;
     # of a class
     members: list[MemberDeclaration] = field(default_factory=list)
@@ -225,15 +230,42 @@ class DeclaredNames:
 
     def add_class(self, decl: ClassDecl | EnumDecl) -> None:
         """Add a class to the namespace of its qualified name."""
-        *path, name = decl.name.removeprefix("::").split("::")
-        level = self
-        for step in path:
-            inner = level.namespaces.get(step)
-            if inner is None:
-                self.outside.add(name)
-                return
-            level = inner
+        self._add_at(decl.name, decl, library=isinstance(decl, ClassDecl) and decl.arguments is not None)
+
+    def add_specialisation(self, path: str, decl: VariableDecl) -> None:
+        """Add the specialisation of a variable template to the namespace of its qualified name."""
+        self._add_at(path, decl, library=True)
+
+    def _add_at(self, path: str, decl: ClassDecl | EnumDecl | VariableDecl, *, library: bool) -> None:
+        """Add what is declared by a qualified name. ``library``: what is not declared before may be a namespace of a
+        library that is not in sight; what is, may be of an inline namespace."""
+        *steps, name = path.removeprefix("::").split("::")
+        level: DeclaredNames | None = self
+        for step in steps:
+            level = None if level is None else level._namespace(step, make=library)
+        if level is None:
+            self.outside.add(name)
+            return
+        waiting = [level] if library else []
+        while waiting and name not in level.names:
+            each = waiting.pop()
+            level = each if name in each.names else level
+            waiting += each.inline
         level.names.setdefault(name, []).append(decl)
+
+    def _namespace(self, name: str, *, make: bool) -> DeclaredNames | None:
+        """The namespace of this name; None: it is none. ``make``: where nothing is called so, there is one from now
+        on."""
+        found = self.namespaces.get(name)
+        aliases = [each for each in self.names.get(name, ()) if isinstance(each, NamespaceAlias)]
+        if found is None and len(aliases) == 1:
+            level: DeclaredNames | None = self
+            for step in aliases[0].target:
+                level = None if level is None else level._namespace(step, make=False)
+            return level
+        if found is None and make and name not in self.names:
+            found = self.namespaces[name] = DeclaredNames()
+        return found
 
     def copy(self) -> DeclaredNames:
         """A copy that can grow: new namespaces with the same declarations."""
@@ -281,6 +313,29 @@ class DeclaredNames:
             for group in level.names.values():
                 for decl in group:
                     yield path, decl
+
+
+def point_of(decl: Declared) -> tuple[Source, int] | None:
+    """From where on a name is declared ([basic.scope.pdecl]); None: not known."""
+    match decl:
+        case ClassDecl():
+            return decl.source, decl.head[0]
+        case EnumDecl():
+            return decl.source, (decl.underlying or decl.body)[0]
+        case Enumerator():
+            return decl.enum.source, decl.enum.body[1]
+        case AliasDecl():
+            return decl.source, decl.type[1]
+        case VariableDecl():
+            parsed = variable_tree(decl) if decl.arguments is None else None
+            named = [each.name_at for each in parsed.declarators if each.name == decl.name] if parsed else []
+            return decl.source, decl.range[0] + (named[0] if named else 0)
+        case FunctionDecl():
+            return decl.source, decl.list[0]
+        case UsingDecl():
+            return decl.source, decl.target[1]
+        case NamespaceAlias():
+            return None
 
 
 def record_start(record: ClassDecl | EnumDecl) -> int:
@@ -427,6 +482,23 @@ def _pointer_to_function(source: Source, lo: int, hi: int) -> int | None:
 def declaration_tree(source: Source, where: Range) -> tree.Declaration | None:
     """The tree of a declaration without its `;`; None if it does not parse."""
     parsed = source.parse("declaration", *where)
+    return parsed if isinstance(parsed, tree.Declaration) else None
+
+
+def variable_tree(decl: VariableDecl) -> tree.Declaration | None:
+    """The tree of the declaration of a variable, of a specialisation without what stands around its name: of
+    ``int n::v<float> = 2`` that of ``int v = 2``."""
+    source, (lo, hi) = decl.source, decl.range
+    if decl.arguments is None:
+        return declaration_tree(source, decl.range)
+    first, last = decl.arguments[0] - 2, decl.arguments[1] + 1
+    start = first
+    while start > lo and source.kinds[start - 1] == "SCOPE":
+        start -= 2 if source.kinds[start - 2] == "NAME" else 1
+    kinds, texts = (
+        [*words[lo:start], words[first], *words[last:hi]] for words in (source.kinds, source.texts)
+    )
+    parsed = parse_tokens("declaration", kinds, texts, source.symbols)
     return parsed if isinstance(parsed, tree.Declaration) else None
 
 

@@ -75,6 +75,7 @@ class ScopeState:
     semantics: Semantics
     store: Store = field(default_factory=Store)
     outside: frozenset[str] = frozenset()  # classes that are defined outside the class they belong to
+    ordered: frozenset[str] = frozenset()  # names of namespaces that mean what the place of a text tells
     packed: bool = False  # the file has `#pragma pack`: every class layout is uncertain
     warp_size: int | None = 32  # what `warpSize` is in device code; None: it depends on the device
     types_only: int = 0  # nesting of unevaluated operands

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from smem_lsp.semantics import (
+    argument_lookup,
     arithmetic,
     constexpr,
     library_entities,
@@ -180,15 +181,13 @@ def _evaluate(expr: tree.Expr, scope: Scope) -> TypedConstant:
             of = _designated(expr.base, scope)
             index = None if of.members is None else evaluate(expr.index, scope)
             found = None if index is None else object_constants.element(of, index)
-            if found is not None:
-                return found
             base = unqualified(of.type)
-            if of.members is not None and isinstance(base, Record):
+            if found is None and of.members is not None and isinstance(base, Record):
                 return constexpr.call_method(of, "operator[]", None, [evaluate_value(expr.index, scope)])
             if isinstance(base, Array):
-                return TypedConstant(base.element)
+                return _part(found, base.element)
             if isinstance(base, ArrayClass):
-                return TypedConstant(qualified_as(base.element, of.type))
+                return _part(found, qualified_as(base.element, of.type))
             return TypedConstant(base.target) if isinstance(base, Pointer) else UNKNOWN
         case tree.Member():
             return _member(expr, scope)
@@ -455,25 +454,27 @@ def _object(kind: Type | None, expr: tree.Cast, scope: Scope) -> TypedConstant:
 def _member(expr: tree.Member, scope: Scope) -> TypedConstant:
     of = _designated(expr.base, scope)
     object_ = of.type
-    if of.members is not None and expr.operator in (".", "->"):
-        found = object_constants.member(of, expr.name)
-        if found is not None:
-            return found
     pointer = unqualified(object_)
     if expr.operator == "->" and isinstance(pointer, Pointer):
         object_ = pointer.target
     elif expr.operator != ".":
         return UNKNOWN
+    found = None if of.members is None else object_constants.member(of, expr.name)
     base = plain_type(object_)
     if isinstance(base, Scalar):
         kind = vector_element(base.name) if expr.name in ("x", "y", "z", "w") else None
-        return TypedConstant(qualified_as(kind, object_))
+        return _part(found, qualified_as(kind, object_))
     if not isinstance(base, Record) or "::" in expr.name:
         return UNKNOWN
-    static = member_entity(base, expr.name)
+    static = None if found is not None else member_entity(base, expr.name)
     if isinstance(static, TypedConstant):
         return static
-    return TypedConstant(record_layout.designated_member(object_, expr.name))
+    return _part(found, record_layout.designated_member(object_, expr.name))
+
+
+def _part(value: TypedConstant | None, kind: Type | None) -> TypedConstant:
+    """A part of an object, of the type that it has there; ``value``: of one that is constant."""
+    return TypedConstant(kind) if value is None else replace(value, type=value.type if kind is None else kind)
 
 
 # ---- calls -----------------------------------------------------------------------------------------------------------
@@ -486,12 +487,10 @@ def _call(expr: tree.Call, scope: Scope) -> TypedConstant:
     if not isinstance(callee, tree.Name):
         return UNKNOWN
     meaning = scope.resolve(callee)
-    if isinstance(meaning, Functions):
-        given = [_handed(argument, scope) for argument in expr.arguments]
-        of = _this(meaning, scope)
-        if of is not None:
-            return constexpr.call_method(of, callee.text, meaning.arguments, given)
-        return constexpr.call(meaning, given)
+    if isinstance(meaning, Functions | Undeclared):
+        called = _function_call(expr, callee, meaning, scope)
+        if called is not None:
+            return called
     if isinstance(meaning, TypedConstant):
         return UNKNOWN
     kind = type_of.as_type(meaning)
@@ -506,6 +505,23 @@ def _call(expr: tree.Call, scope: Scope) -> TypedConstant:
         arguments = [_argument(argument, scope) for argument in expr.arguments]
         return library_entities.call(meaning.path, callee, arguments, scope)
     return UNKNOWN
+
+
+def _function_call(
+    expr: tree.Call, callee: tree.Name, meaning: Functions | Undeclared, scope: Scope
+) -> TypedConstant | None:
+    """A call of functions that are declared; None: none is."""
+    if isinstance(meaning, Undeclared) and not argument_lookup.may_be_brought(callee.text, (), scope):
+        return None
+    given = [_handed(argument, scope) for argument in expr.arguments]
+    of = _this(meaning, scope) if isinstance(meaning, Functions) else None
+    if of is not None and isinstance(meaning, Functions):
+        return constexpr.call_method(of, callee.text, meaning.arguments, given)
+    typed = zip(expr.arguments, (each.type for each in given))
+    found = argument_lookup.with_those_of_arguments(callee, meaning, typed, scope)
+    if found is None:
+        return UNKNOWN
+    return constexpr.call(found, given) if found.overloads else None
 
 
 def _this(functions: Functions, scope: Scope) -> TypedConstant | None:

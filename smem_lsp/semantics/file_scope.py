@@ -24,8 +24,9 @@ from smem_lsp.semantics.declarations import (
     TemplateParameter,
     VariableDecl,
 )
-from smem_lsp.semantics.entities import Argument, Entity, ScopeState, TypedConstant
+from smem_lsp.semantics.entities import Argument, Entity, ScopeState, TypedConstant, Undeclared
 from smem_lsp.semantics.scope import Scope
+from smem_lsp.semantics.text_order import names_of_several
 from smem_lsp.semantics.types import Record, Scalar, Size, Type
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.syntax import tree
@@ -82,8 +83,13 @@ class Rules:
 
     def instantiate(
         self, decls: Sequence[ClassDecl], home: Scope, given: Sequence[tree.Expr], where: Scope
-    ) -> Record | None:
+    ) -> Record | Undeclared | None:
         return template_arguments.instantiate(decls, home, given, where)
+
+    def specialised(
+        self, decls: Sequence[VariableDecl], home: Scope, given: Sequence[tree.Expr], where: Scope
+    ) -> tuple[VariableDecl, Scope, tuple[Argument, ...]] | Undeclared | None:
+        return template_arguments.specialised(decls, home, given, where)
 
     def library_entity(
         self, path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...], scope: Scope
@@ -97,16 +103,28 @@ class Rules:
 def file_constants(unit: TranslationUnit, warp_size: int | None = 32) -> Scope:
     """The global scope of a file: what its headers and the file itself declare outside function bodies. ``warp_size``:
     see ``ScopeState``."""
-    key = (unit.preprocessed.header_key, unit.symbols, *(placed.block.outline for placed in unit.blocks))
+    key = (
+        unit.preprocessed.header_key,
+        unit.symbols,
+        _follows_headers(unit),
+        *(placed.block.outline for placed in unit.blocks),
+    )
     top = _DECLARED.of(PROCESS, key, partial(_collected, unit))
     outside = frozenset(name for level in top.levels() for name in level.outside)
     packed = any(
         directive.name == "pragma" and "pack" in unit.source.slice(directive.span).split("(")[0]
         for directive in unit.preprocessed.directives
     )
-    return Scope(
-        None, ScopeState(Rules(), outside=outside, packed=packed, warp_size=warp_size), top, namespace=True
+    state = ScopeState(
+        Rules(), outside=outside, ordered=names_of_several(top), packed=packed, warp_size=warp_size
     )
+    return Scope(None, state, top, namespace=True)
+
+
+def _follows_headers(unit: TranslationUnit) -> bool:
+    """Does the file include all headers in front of its first declaration?"""
+    offsets = unit.preprocessed.tokens.offsets
+    return not offsets or not unit.preprocessed.includes_behind(offsets[0])
 
 
 # Only bodies of `constexpr` functions are read: those of other functions may be from an older text.
@@ -126,7 +144,8 @@ def _collected(unit: TranslationUnit) -> DeclaredNames:
     work = partial(_collected_headers, unit)
     top = _HEADERS.of(PROCESS, key, work, weigh=lambda _: weight).copy()
     tokens = unit.preprocessed.tokens
-    source = Source(tokens.kinds, tokens.texts, unit.partner, unit.symbols)
+    order = 1 if _follows_headers(unit) else None
+    source = Source(tokens.kinds, tokens.texts, unit.partner, unit.symbols, order)
     collect(source, 0, len(tokens.kinds), top)
     return top
 
@@ -134,6 +153,6 @@ def _collected(unit: TranslationUnit) -> DeclaredNames:
 def _collected_headers(unit: TranslationUnit) -> DeclaredNames:
     header = unit.preprocessed.header
     found = DeclaredNames()
-    source = Source(header.kinds, header.texts, match_brackets(header.kinds), unit.symbols)
+    source = Source(header.kinds, header.texts, match_brackets(header.kinds), unit.symbols, order=0)
     collect(source, 0, len(header.kinds), found)
     return found

@@ -23,10 +23,12 @@ from smem_lsp.semantics.declarations import (
     template_parameters,
 )
 from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.text_order import Place
 from smem_lsp.semantics.tuples import TUPLE_SIZE
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import PROCESS, Query
 from smem_lsp.source.record import dataclass
+from smem_lsp.syntax.blocks import Definition
 from smem_lsp.syntax.lookahead import Symbols
 from smem_lsp.syntax.parse import Function, TranslationUnit
 
@@ -42,7 +44,16 @@ def function_scope(top: Scope, function: Function, bound: dict[str, Argument] | 
     names: dict[str, Argument] = dict.fromkeys(p.name for p in parameters_of(function) if p.name)
     if bound is not None:
         names |= {name: argument for name, argument in bound.items() if name in names}
+    if not top.state.ordered.isdisjoint(function.definition.words):
+        scope = scope.placed(_PLACE.of(top.state.store, function.definition, lambda: _place(top, function)))
     return scope.bind(names)
+
+
+def _place(top: Scope, function: Function) -> Place:
+    return Place(declared_at(top, function))
+
+
+_PLACE = Query[Definition, Place]("where a function is declared")
 
 
 def parameters_of(function: Function) -> tuple[TemplateParameter, ...]:
@@ -106,6 +117,48 @@ def value_declarations(top: Scope) -> Iterator[VariableDecl]:
                 yield from (decl for decl in group if isinstance(decl, VariableDecl))
 
 
+def operator_name(function: Function) -> str:
+    """``operator+``, as it is declared; "": the definition of a function with another name."""
+    symbol = symbol_of(function)
+    return f"operator{symbol}" if symbol else ""
+
+
+def symbol_of(function: Function) -> str:
+    """``+`` of ``operator+``, ``()`` of the call operator; "": the definition of a function with a name."""
+    definition = function.definition
+    kinds, texts = definition.head.kinds, definition.head.texts
+    last = definition.island.parameters[0] - 1
+    at = next((i for i in range(last - 1, -1, -1) if kinds[i] == "OPERATOR"), None)
+    return "" if at is None else "".join(texts[at + 1 : last])
+
+
+def split(top: Scope, path: Sequence[str]) -> tuple[Scope, tuple[str, ...]]:
+    """The namespace that a path leads to, and the classes in it."""
+    scope = top
+    names = [name for part in path if part != "extern" for name in part.split("::")]
+    for at, name in enumerate(names):
+        inner = scope.declarations.namespaces.get(name) if name else scope.declarations.unnamed_namespace
+        if inner is None:
+            return scope, tuple(names[at:])
+        scope = scope.space(inner)
+    return scope, ()
+
+
+def declared_at(top: Scope, function: Function) -> tuple[tuple[Source, int], ...]:
+    """Where a function, or the class around it, is declared; several: those that are spelled alike."""
+    checkpoint()
+    home, classes = split(top, function.enclosing)
+    name = f"{'::' if qualifiers_of(function) else ''}{operator_name(function) or function.name}"
+    declared = home.declarations.names.get(classes[0] if classes else name, ())
+    if classes:
+        classes_ = [each for each in declared if isinstance(each, ClassDecl) and each.body is not None]
+        return tuple((each.source, each.head[0]) for each in classes_)
+    texts = list(function.definition.parameters.texts)
+    functions = [each for each in declared if isinstance(each, FunctionDecl) and each.body is not None]
+    alike = [each for each in functions if list(each.source.texts[slice(*each.list)]) == texts]
+    return tuple((each.source, each.list[0]) for each in alike or functions)
+
+
 class Identity:
     """The identity of a function in its file: the same object means the same words, but for comments and blank lines,
     and the same meaning of names."""
@@ -140,7 +193,10 @@ def _meaning(unit: TranslationUnit, top: Scope, function: Function) -> tuple[obj
 def meaning_of_names(unit: TranslationUnit, top: Scope, named: frozenset[str]) -> tuple[object, ...]:
     """A key of all that these names may mean in a file: equal keys mean equal meanings. ``top``: its global scope."""
     names, called = unit.header_reach(named)
+    ordered = top.state.ordered
+    by_place = bool(ordered) and not ordered.isdisjoint(_reached(_table(top.declarations).reached, names))
     return (
+        top.declarations.mark if by_place else None,
         unit.symbols.within(names),
         called,
         unit.header_functions & names,
@@ -159,6 +215,19 @@ def _fingerprint(top: DeclaredNames, names: Iterable[str]) -> tuple[object, ...]
         if name not in known:
             _find_meanings(table, name, known)
     return (tuple(top.directives), *((name, known[name]) for name in wanted))
+
+
+def _reached(table: _Reached, names: Iterable[str]) -> set[str]:
+    """The names that declarations of these lead to."""
+    found = set(names)
+    waiting = list(found)
+    while waiting:
+        checkpoint()
+        _, used = table.get(waiting.pop(), ((), frozenset()))
+        new = used - found
+        found |= new
+        waiting += new
+    return found
 
 
 class Meaning:
@@ -267,8 +336,9 @@ def _built_table(top: DeclaredNames) -> _ScopeTable:
             types[decl] = decl.name, spelled
         elif isinstance(decl, (AliasDecl, VariableDecl)) and decl.record is not None:
             types.setdefault(decl.record, (decl.name, spelled))  # `typedef enum { } name;`
-        known, known_names = table.get(decl.name, ((), frozenset()))
-        table[decl.name] = (*known, spelled), known_names | used if known_names else used
+        name = decl.name.rpartition("::")[2] if isinstance(decl, (ClassDecl, EnumDecl)) else decl.name
+        known, known_names = table.get(name, ((), frozenset()))
+        table[name] = (*known, spelled), known_names | used if known_names else used
     return _ScopeTable(table, frozenset(values), types)
 
 

@@ -70,7 +70,11 @@ def entity(path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...],
         given = arguments[end - 1]
         if given is None:
             continue
-        found = _template(path[:end], tuple(scope.argument(each) for each in given), scope)
+        of_trait = _of_trait(path[:end], given, scope)
+        if of_trait is None:
+            found = _template(path[:end], tuple(scope.argument(each) for each in given), scope)
+        else:
+            (found,) = of_trait
         for member_name in path[end:]:
             found = member(found, member_name)
         return found
@@ -97,16 +101,27 @@ def _named_in(path: tuple[str, ...], spaces: tuple[tuple[str, ...], ...]) -> Ent
     return Undeclared(path)
 
 
+def _of_trait(path: tuple[str, ...], given: list[tree.Expr], scope: Scope) -> tuple[Entity] | None:
+    """What ``name_t<T>`` and ``name_v<T>`` stand for: a member of ``name<T>``, of which the program may declare
+    specialisations ([meta.type.synop]); None: it is no such name."""
+    space, name = _space(path, tuple(_spaces(path, scope))), path[-1]
+    trait = _in(space, name[:-2])
+    if space != _STD or trait is None or _in(space, name) is not None:
+        return None
+    code, member_name = _MEMBERS.get(name[-2:], ("", ""))
+    if not trait.has(code):
+        return None
+    of = scope.meaning((*path[:-1], name[:-2]), (*(None,) * (len(path) - 1), given))
+    return (scope.member(of, member_name, None),)
+
+
+_MEMBERS = {"_t": ("type", "type"), "_v": ("constant", "value")}
+
+
 def _template(path: tuple[str, ...], arguments: tuple[Argument, ...], scope: Scope) -> Entity:
     """A class template with arguments, or what an alias template or a variable template stands for."""
     space, name = _space(path, tuple(_spaces(path, scope))), path[-1]
     stub = _in(space, name)
-    if stub is None and space == _STD:
-        base = _in(space, name[:-2])
-        if base is not None and name.endswith("_t") and base.has("type"):
-            return trait_type(base.argument("type") or "", arguments)
-        if base is not None and name.endswith("_v") and base.has("constant"):
-            return trait_value(base.argument("constant") or "", arguments)
     if stub is None:
         known = space == _STD or len(path) == 1 or path[0] in ("std", "cuda")
         return Undeclared(path) if known else None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         TemplateParameter,
         VariableDecl,
     )
-    from smem_lsp.semantics.entities import Argument, Entity, TypedConstant
+    from smem_lsp.semantics.entities import Argument, Entity, TypedConstant, Undeclared
     from smem_lsp.semantics.scope import Scope
     from smem_lsp.semantics.types import Record, Scalar, Size, Type
     from smem_lsp.syntax import tree
@@ -73,8 +73,14 @@ class Semantics(Protocol):
 
     def instantiate(
         self, decls: Sequence[ClassDecl], home: Scope, given: Sequence[tree.Expr], where: Scope
-    ) -> Record | None:
-        """The instance of a class template. ``where``: the scope of the arguments."""
+    ) -> Record | Undeclared | None:
+        """The instance of a class template. ``where``: the scope of the arguments. Undeclared: that of a library."""
+
+    def specialised(
+        self, decls: Sequence[VariableDecl], home: Scope, given: Sequence[tree.Expr], where: Scope
+    ) -> tuple[VariableDecl, Scope, tuple[Argument, ...]] | Undeclared | None:
+        """The variable template, or the specialisation of it, that arguments mean, its scope, and the arguments of its
+        own parameters."""
 
     def library_entity(
         self, path: tuple[str, ...], arguments: tuple[list[tree.Expr] | None, ...], scope: Scope

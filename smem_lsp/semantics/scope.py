@@ -21,6 +21,7 @@ from smem_lsp.semantics.declarations import (
     Enumerator,
     FunctionDecl,
     NamespaceAlias,
+    Source,
     TemplateParameter,
     UsingDecl,
     VariableDecl,
@@ -40,6 +41,13 @@ from smem_lsp.semantics.entities import (
     is_value,
 )
 from smem_lsp.semantics.queries import Semantics
+from smem_lsp.semantics.text_order import (
+    Place,
+    is_in_front,
+    is_of_library,
+    is_point_in_front,
+    nearest_in_front,
+)
 from smem_lsp.semantics.types import Enum, Named, Record, builtin, qualified
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query
@@ -57,7 +65,8 @@ class Meanings:
 
 @dataclass(eq=False, repr=False)
 class Scope:
-    """One scope. ``bound``: what ``declare`` has given a meaning; None: unknown."""
+    """One scope. ``bound``: what ``declare`` has given a meaning; None: unknown. ``place``: where the text in it
+    stands, if that may tell what a name of a namespace means; None: where that of the scope around it does."""
 
     parent: Scope | None
     state: ScopeState
@@ -66,6 +75,7 @@ class Scope:
     record: Record | None = None  # of a class
     namespace: bool = False
     open: bool = False  # a template argument is unknown
+    place: Place | None = None
     _declares: Meanings | None = None  # another one each time that its own declarations grow
     _meanings: Scope | Meanings | None = None
     _outside: Scope | Meanings | None = None  # what names meant around it when these were found
@@ -95,6 +105,14 @@ class Scope:
     def declares_nothing(self) -> bool:
         """Has it no declarations of its own? Variables that hide outer names are none."""
         return self.declarations is _NOTHING
+
+    def at(self, source: Source, at: int) -> Scope:
+        """The scope inside this one of a text that stands at a token."""
+        return self.placed(Place(((source, at),))) if self.state.ordered else self
+
+    def placed(self, place: Place) -> Scope:
+        """The scope inside this one of a text that stands there."""
+        return Scope(self, self.state, _NOTHING, place=place)
 
     def bind(self, names: dict[str, Argument]) -> Scope:
         """A scope inside this one where ``names`` mean these types and values; None: unknown."""
@@ -180,8 +198,9 @@ class Scope:
         if self._meanings is None or self._outside is not outside:
             self._outside = self._meanings = outside
             self._newer = list(self.bound.items())
-            if self._declares is not None:
-                self._meanings = _MEANINGS.of(self.state.store, (outside, "", self._declares), Meanings)
+            for own in (self.place, self._declares):
+                if own is not None:
+                    self._meanings = _MEANINGS.of(self.state.store, (self._meanings, "", own), Meanings)
         for name, meaning in self._newer:
             self._meanings = _MEANINGS.of(self.state.store, (self._meanings, name, meaning), Meanings)
         self._newer.clear()
@@ -234,7 +253,7 @@ class Scope:
             for at in range(1, len(path)):
                 if isinstance(found, Undeclared):
                     break
-                inner = self._member(found, path[at], arguments[at])
+                inner = self.member(found, path[at], arguments[at])
                 if isinstance(inner, Undeclared) and isinstance(found, Namespace):
                     found = Undeclared(path)
                     break
@@ -273,6 +292,8 @@ class Scope:
                 scope = scope.parent
                 continue
             checkpoint()
+            if scope.namespace and name in self.state.ordered:
+                return self._nearest_in_front(name, arguments, alone)
             if scope.namespace and remembered and arguments is None and not pending:
                 return scope._from_here(name, alone)
             if scope.record is not None and scope._is_called(name):
@@ -297,6 +318,25 @@ class Scope:
                 return space
             scope = scope.parent
         return Undeclared((name,))
+
+    def _nearest_in_front(self, name: str, arguments: list[tree.Expr] | None, alone: bool) -> Entity:
+        """What a name of a namespace means by the place of the text: what is declared in front of it in the innermost
+        scope. Where no other declares it, it stands there."""
+        place = next((each.place for each in self.outwards() if each.place is not None), None)
+        around = [each.inner_space(name) for each in self.outwards() if each.namespace]
+        spaces = [each for each in around if each is not None]
+        if spaces:  # it is a name of namespaces alone
+            opened = ((each, each.scope.declarations.opened) for each in spaces)
+            return nearest_in_front((each, is_point_in_front(point, place)) for each, point in opened)[0]
+        levels = list(self.levels(name))
+        known = [level for level in levels if level is not None]
+        declared = ((level, is_in_front([decl for decl, _ in level], place)) for level in known)
+        found, in_front = nearest_in_front(declared)
+        if len(known) < len(levels) or (in_front is None and (found is None or is_of_library(name))):
+            return None
+        if found is None or (in_front is False and is_of_library(name)):
+            return Undeclared((name,))
+        return self.of(found, arguments, name, alone)
 
     def levels(self, name: str, *, members: bool = True) -> Iterator[list[tuple[Declared, Scope]] | None]:
         """What each scope declares as ``name``, outwards from here, where one declares it: the first hides the others
@@ -408,7 +448,7 @@ class Scope:
             found += own
         return found
 
-    def _member(self, of: Entity, name: str, arguments: list[tree.Expr] | None) -> Entity:
+    def member(self, of: Entity, name: str, arguments: list[tree.Expr] | None) -> Entity:
         """``of::name``."""
         match of:
             case Namespace():
@@ -481,10 +521,15 @@ class Scope:
         distinct = _without_declarations(found)
         if len(distinct) > 1 and arguments is None and all(_is_alias(decl) for decl, _ in distinct):
             return _same([scope.declared_meaning(decl) for decl, scope in distinct])
+        variables = [
+            decl for decl, _ in distinct if isinstance(decl, VariableDecl) and decl.parameters is not None
+        ]
+        if len(variables) == len(distinct) and len({scope for _, scope in distinct}) == 1:
+            return self._of_variable_template(distinct, variables, arguments, last)
         if len(distinct) != 1:
             return None
         decl, scope = distinct[0]
-        parameters = decl.parameters if isinstance(decl, (AliasDecl, VariableDecl)) else None
+        parameters = decl.parameters if isinstance(decl, AliasDecl) else None
         if parameters is not None:
             if arguments is None:
                 return Template(tuple(distinct)) if last else None
@@ -495,6 +540,26 @@ class Scope:
         elif arguments is not None:
             return None
         return scope.declared_meaning(decl)
+
+    def _of_variable_template(
+        self,
+        found: Sequence[tuple[Declared, Scope]],
+        decls: Sequence[VariableDecl],
+        arguments: list[tree.Expr] | None,
+        last: bool,
+    ) -> Entity:
+        """What a variable template, of which there may be specialisations, means with these arguments."""
+        if arguments is None:
+            return Template(tuple(found)) if last else None
+        if found[0][1].record is not None and decls[0].name in self.state.outside:
+            return None
+        chosen = self.semantics.specialised(decls, found[0][1], arguments, self)
+        if not isinstance(chosen, tuple):
+            return chosen
+        decl, home, bound = chosen
+        if decl.parameters:
+            home = _instance_scope(decl, home, decl.parameters, bound)
+        return home.declared_meaning(decl)
 
     def _used(self, using: Declared, scope: Scope, arguments: list[tree.Expr] | None) -> Entity:
         assert isinstance(using, UsingDecl)
@@ -509,6 +574,7 @@ class Scope:
         path = tuple(t for k, t in zip(kinds[lo:hi], texts[lo:hi]) if k == "NAME")
         path = (*path, using.name) if "OPERATOR" in kinds[lo:hi] else path
         outer = scope.parent if scope.parent is not None and len(path) == 1 else scope
+        outer = outer.at(using.source, lo)
         work = partial(outer.meaning, path, (None,) * len(path), absolute=absolute)
         found = _USED.of(self.state.store, (using, scope), work)
         if arguments is None:
@@ -554,7 +620,10 @@ class Scope:
             case AliasDecl():
                 return self.semantics.alias(decl, self)
             case VariableDecl():
-                return self.semantics.variable(decl, self)
+                found = self.semantics.variable(decl, self)
+                if self.record is not None and decl.name in self.state.outside and found is not None:
+                    return TypedConstant(found.type)  # that of an instance may be specialised
+                return found
             case NamespaceAlias():
                 return self.meaning(decl.target, (None,) * len(decl.target))
             case _:
@@ -602,7 +671,7 @@ class Scope:
         return self.semantics.fit(parameters, [self.argument(each) for each in given], home)
 
 
-_MEANINGS = Query[tuple[Scope | Meanings, str, Argument | Meanings], Meanings](
+_MEANINGS = Query[tuple[Scope | Meanings, str, Argument | Meanings | Place], Meanings](
     "what names mean, by what they meant before the last declaration", most=65_536
 )
 _Arguments = tuple[Argument, ...]
@@ -627,6 +696,7 @@ def _instance(decl: ClassDecl, home: Scope, arguments: tuple[Argument, ...]) -> 
     if decl.parameters:
         outer = _instance_scope(decl, home, decl.parameters, arguments)
     inside = Scope(outer, home.state, collect.inside(decl))
+    inside.place = Place(((decl.source, decl.head[0]),)) if home.state.ordered else None
     record = Record(decl, inside)
     inside.record = record
     return record
@@ -728,7 +798,7 @@ def _base(record: Record, where: tuple[int, int]) -> Entity:
     outer = record.scope.parent
     if not isinstance(parsed, tree.Name) or outer is None:
         return None
-    return outer.resolve(parsed)
+    return outer.at(source, lo).resolve(parsed)
 
 
 def member_entity(record: Record, name: str) -> Entity:

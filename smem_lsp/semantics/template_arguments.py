@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from smem_lsp.semantics import arithmetic, entities, type_of
-from smem_lsp.semantics.declarations import ClassDecl, Source, TemplateParameter, split
-from smem_lsp.semantics.entities import Argument, Functions, TypedConstant
+from smem_lsp.semantics.declarations import ClassDecl, Source, TemplateParameter, VariableDecl, split
+from smem_lsp.semantics.entities import Argument, Functions, TypedConstant, Undeclared
 from smem_lsp.semantics.scope import Scope, instance
 from smem_lsp.semantics.types import Array, Pointer, Qualified, Record, Reference, Type, plain_type, without
 from smem_lsp.syntax import tree
@@ -47,6 +48,8 @@ def _default(parameter: TemplateParameter, scope: Scope) -> Argument:
     tokens = parameter.default_tokens
     assert tokens is not None
     source, (lo, hi) = tokens
+    assert parameter.default is not None
+    scope = scope.at(parameter.source, parameter.default[0])
     if parameter.kind == "type":
         return type_of.spelled_type(source, lo, hi, scope)
     if parameter.kind == "value":
@@ -78,56 +81,95 @@ def _is_of_auto(parameter: TemplateParameter) -> bool:
 
 def instantiate(
     decls: Sequence[ClassDecl], home: Scope, given: Sequence[tree.Expr], where: Scope
-) -> Record | None:
+) -> Record | Undeclared | None:
     """The instance of a class template; None: uncertain. ``where``: the scope of the arguments.
 
     A specialisation is chosen only if it surely matches and surely no other does.
     """
+    found = specialised(decls, home, given, where)
+    return instance(*found) if isinstance(found, tuple) else found
+
+
+def specialised(
+    decls: Sequence[_T], home: Scope, given: Sequence[tree.Expr], where: Scope
+) -> tuple[_T, Scope, tuple[Argument, ...]] | Undeclared | None:
+    """The template, or the specialisation of it, that template arguments mean, with its scope and the arguments of its
+    own parameters; None: uncertain. Undeclared: that of a library, of which the program declares other specialisations.
+    """
     primaries = [d for d in decls if d.arguments is None]
-    if not primaries or any(isinstance(each, tree.Opaque) for each in given):
+    if any(isinstance(each, tree.Opaque) for each in given):
         return None
-    # a declaration before the definition may have the defaults
-    defaults = max(primaries, key=lambda d: sum(p.default is not None for p in d.parameters or ()))
-    arguments = fit(defaults.parameters or (), [where.argument(each) for each in given], home)
-    return None if arguments is None else instance_of(decls, home, arguments)
+    spelled = tuple(where.argument(each) for each in given)
+    arguments: tuple[Argument, ...] | None = spelled
+    if primaries:
+        # a declaration before the definition may have the defaults
+        defaults = max(primaries, key=lambda d: sum(p.default is not None for p in d.parameters or ()))
+        arguments = fit(defaults.parameters or (), spelled, home)
+    if arguments is None:
+        return None
+    found = _chosen(decls, home, arguments)
+    if found is None and not primaries and _matching(decls, home, arguments) == []:
+        return Undeclared((decls[0].name.rpartition("::")[2],))
+    return None if found is None else (found[0], home, found[1])
 
 
 def instance_of(decls: Sequence[ClassDecl], home: Scope, arguments: tuple[Argument, ...]) -> Record | None:
-    """The same with all of its ``arguments``."""
-    whole = [d for d in decls if d.arguments is None and d.body is not None]
-    if len(whole) > 1:
+    """The instance with all of its ``arguments``."""
+    found = _chosen(decls, home, arguments)
+    return None if found is None else instance(found[0], home, found[1])
+
+
+def _chosen(
+    decls: Sequence[_T], home: Scope, arguments: tuple[Argument, ...]
+) -> tuple[_T, tuple[Argument, ...]] | None:
+    whole = [d for d in decls if d.arguments is None and _is_whole(d)]
+    matching = _matching(decls, home, arguments)
+    if len(whole) > 1 or matching is None:
         return None
-    matching: list[tuple[ClassDecl, tuple[Argument, ...]]] = []
-    for special in decls:
-        if special.arguments is None or special.body is None:
-            continue
-        bound = _match(special, home, arguments)
-        if bound is None:
-            return None
-        if not isinstance(bound, bool):
-            matching.append((special, bound))
     exact = [each for each in matching if not each[0].parameters]
     if len(exact) == 1:
         matching = exact
     if len(matching) > 1:
         return None
     if matching:
-        return instance(matching[0][0], home, matching[0][1])
-    if not whole:
-        return None
-    return instance(whole[0], home, arguments)
+        return matching[0]
+    return (whole[0], arguments) if whole else None
 
 
+def _matching(
+    decls: Sequence[_T], home: Scope, arguments: tuple[Argument, ...]
+) -> list[tuple[_T, tuple[Argument, ...]]] | None:
+    """The specialisations that match, with the arguments of their own parameters; None: uncertain."""
+    found: list[tuple[_T, tuple[Argument, ...]]] = []
+    for special in decls:
+        if special.arguments is None or not _is_whole(special):
+            continue
+        bound = _match(special, home, arguments)
+        if bound is None:
+            return None
+        if not isinstance(bound, bool):
+            found.append((special, bound))
+    return found
+
+
+def _is_whole(decl: ClassDecl | VariableDecl) -> bool:
+    return isinstance(decl, VariableDecl) or decl.body is not None
+
+
+_T = TypeVar("_T", ClassDecl, VariableDecl)
 _Matched = tuple["Argument", ...]
 
 
-def _match(special: ClassDecl, home: Scope, arguments: Sequence[Argument]) -> _Matched | bool | None:
+def _match(
+    special: ClassDecl | VariableDecl, home: Scope, arguments: Sequence[Argument]
+) -> _Matched | bool | None:
     """Arguments of a specialisation's own parameters if it matches; False if it does not; None: uncertain."""
     assert special.arguments is not None
     source = special.source
     parameters = special.parameters or ()
     if any(p.pack for p in parameters) or any(entities.is_open(a) for a in arguments):
         return None
+    home = home.at(source, special.arguments[0])
     names = {p.name: p for p in parameters}
     bound: dict[str, Argument] = {}
     patterns = list(split(source, *special.arguments, angles=True))

@@ -15,6 +15,7 @@ from smem_lsp.semantics.declarations import (
     VariableDecl,
     declaration_tree,
     enumerators,
+    variable_tree,
 )
 from smem_lsp.semantics.entities import (
     UNKNOWN,
@@ -188,6 +189,7 @@ def _arrays(kind: Type | None, dims: Sequence[tree.Expr | None], scope: Scope) -
 def underlying(decl: EnumDecl, scope: Scope) -> Scalar | None:
     """The underlying type of an enumeration. If it is not fixed, it is the one that GCC picks to hold all values."""
     if decl.underlying is not None:
+        scope = scope.at(decl.source, decl.underlying[0])
         parsed = decl.source.parse("declaration", *decl.underlying)
         if isinstance(parsed, tree.Declaration):
             return scalar_of(specified(parsed, scope))
@@ -218,7 +220,7 @@ _ENUM_VALUES = Query[tuple[Scope, EnumDecl], dict[str, int | None]]("values of e
 
 def _fill_enum_values(decl: EnumDecl, scope: Scope, values: dict[str, int | None]) -> None:
     fixed = underlying(decl, scope) if decl.scoped or decl.underlying is not None else None
-    inner = scope.child()
+    inner = scope.at(decl.source, decl.body[0]).child()
     for each in enumerators(decl):
         n: int | None = each.offset
         if each.base is not None:
@@ -233,7 +235,8 @@ def _fill_enum_values(decl: EnumDecl, scope: Scope, values: dict[str, int | None
 
 def alias(decl: AliasDecl, scope: Scope) -> Type | None:
     """The type that `using` or a typedef names."""
-    source = decl.source
+    source, home = decl.source, scope
+    scope = home.at(source, decl.type[0])
     if decl.position is None:
         lo, hi = decl.type
         if hi > lo and source.kinds[lo] == "TAG" and "LC" in source.kinds[lo:hi]:
@@ -242,7 +245,7 @@ def alias(decl: AliasDecl, scope: Scope) -> Type | None:
     parsed = declaration_tree(source, decl.type)
     if parsed is None:
         return member_pointer(source, *decl.type)
-    record = record_type(decl.record, scope)
+    record = record_type(decl.record, home)
     base = specified(parsed, scope, record)
     for declarator in parsed.declarators:
         if declarator.name == decl.name:
@@ -340,13 +343,14 @@ def record_type(record: ClassDecl | EnumDecl | None, scope: Scope) -> Type | Non
 
 def variable(decl: VariableDecl, scope: Scope) -> TypedConstant | None:
     """Type and, for a constant, value of a variable."""
-    parsed = declaration_tree(decl.source, decl.range)
+    parsed = variable_tree(decl)
     if parsed is None:
         return UNKNOWN
     for declarator in parsed.declarators:
         if declarator.name == decl.name:
             record = record_type(decl.record, scope)
-            found = variable_value(parsed, declarator, scope, record)
+            at = decl.range[0] + (declarator.name_at if decl.arguments is None else 0)
+            found = variable_value(parsed, declarator, scope.at(decl.source, at), record)
             if found.members is not None and scope.record is not None and "static" not in parsed.words:
                 return TypedConstant(found.type)  # of a member that a constructor may give other values
             return found

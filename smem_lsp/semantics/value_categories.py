@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import enum
 
-from smem_lsp.semantics import evaluate, types
-from smem_lsp.semantics.entities import Functions, TypedConstant
+from smem_lsp.semantics import evaluate
+from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.record_layout import member_type
 from smem_lsp.semantics.scope import Scope, member_entity
 from smem_lsp.semantics.types import (
@@ -92,8 +92,6 @@ def category(expr: tree.Expr, scope: Scope) -> Category | None:
             return _of_member(expr, scope)
         case tree.Index():
             return _of_element(expr.base, scope)
-        case tree.Call() if _may_mean_others(expr, scope):
-            return None
         case tree.Call() | tree.Cast():
             return of_type(evaluate.type_with_reference(expr, scope))
         case tree.Assign() | tree.PostfixStep() | tree.Unary() | tree.Binary():
@@ -101,38 +99,6 @@ def category(expr: tree.Expr, scope: Scope) -> Category | None:
         case tree.Ternary():
             return _of_arms(expr, scope)
     return None
-
-
-def _may_mean_others(expr: tree.Call, scope: Scope) -> bool:
-    """May the arguments of a call bring functions of other namespaces, or friends ([basic.lookup.argdep])?"""
-    meaning = scope.resolve(expr.callee) if isinstance(expr.callee, tree.Name) else None
-    if (
-        not isinstance(meaning, Functions)
-        or not isinstance(expr.callee, tree.Name)
-        or "::" in expr.callee.text
-    ):
-        return False
-    homes = [where for _, where in meaning.overloads]
-    if any(where.record is not None for where in homes):
-        return False  # a member: no others are looked for
-    for given in expr.arguments:
-        kind = plain_type(evaluate.qualified_type(given, scope))
-        while isinstance(kind, Pointer | Array):
-            kind = plain_type(kind.target if isinstance(kind, Pointer) else kind.element)
-        if kind is None or (isinstance(kind, Record) and _has_friends(kind)):
-            return True
-        around = kind.scope.outwards() if isinstance(kind, Record | types.Enum) else ()
-        home = next((each for each in around if each.namespace), None)
-        if home not in homes and not isinstance(kind, Scalar):
-            return True
-    return False
-
-
-def _has_friends(kind: Record) -> bool:
-    """Has a class friends, bases, or template arguments, which bring more?"""
-    decl = kind.decl
-    texts = decl.source.texts[slice(*decl.body)] if decl.body is not None else ("friend",)
-    return decl.bases is not None or decl.parameters is not None or "friend" in texts
 
 
 def _of_arms(expr: tree.Ternary, scope: Scope) -> Category | None:

@@ -29,4 +29,19 @@ template <class T> [[smem::model(same_address)]] T&& move(T& object);
 template <class T> [[smem::model(same_address)]] T&& forward(T& object);
 template <class T> [[smem::model(swap)]] void swap(T& a, T& b);
 template <class Iterator> [[smem::pure]] ptrdiff_t distance(Iterator first, Iterator last);
+// <bit>, of unsigned types
+[[smem::pure, smem::value(popcount)]] int popcount(unsigned x);
+[[smem::pure, smem::value(popcount)]] int popcount(unsigned long long x);
+[[smem::pure, smem::value(leading_zeros)]] int countl_zero(unsigned x);
+[[smem::pure, smem::value(leading_zeros)]] int countl_zero(unsigned long long x);
+template <class T> [[smem::pure]] int countl_one(T x);
+template <class T> [[smem::pure]] int countr_zero(T x);
+template <class T> [[smem::pure]] int countr_one(T x);
+template <class T> [[smem::pure]] int bit_width(T x);
+template <class T> [[smem::pure]] bool has_single_bit(T x);
+template <class T> [[smem::pure]] T bit_ceil(T x);
+template <class T> [[smem::pure]] T bit_floor(T x);
+template <class T> [[smem::pure]] T rotl(T x, int s);
+template <class T> [[smem::pure]] T rotr(T x, int s);
+template <class T> [[smem::pure]] T byteswap(T x);
 }

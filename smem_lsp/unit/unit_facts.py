@@ -611,18 +611,20 @@ def parts_of(function: Function, around: UnitFacts) -> tuple[Function, ...]:
 def _found_parts(function: Function, around: UnitFacts) -> tuple[Function, ...]:
     helpers, names = around.helpers, around.helper_names
     reached: dict[int, Function] = {each.number: each for each in around.unnamed}
-    stack = [function, *around.unnamed]
-    words = around.called_outside
-    while True:
+    stack = [*around.unnamed]
+    met = set[str]()
+    words = around.called_outside | _words(function)
+    while not words <= met:
         checkpoint()
-        for text in names & words:
-            for helper in helpers[text]:
-                if helper.number not in reached:
-                    reached[helper.number] = helper
-                    stack.append(helper)
-        if not stack:
-            break
-        words = _words(stack.pop())
+        for helper in (each for text in names & (words - met) for each in helpers[text]):
+            if helper.number not in reached:
+                reached[helper.number] = helper
+                stack.append(helper)
+        met |= words
+        while stack and words <= met:
+            words = _words(stack.pop())
+        if words <= met:  # what functions of headers name, too
+            words = around.unit.header_reach(frozenset(met))[0]
     return (function, *(reached[key] for key in sorted(reached)))
 
 

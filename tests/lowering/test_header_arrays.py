@@ -125,3 +125,35 @@ void host(float* p) { k<<<1, 64>>>(p); }
     (facts,) = check(text, path=str(source), reader=DiskReader()).facts
     free = [each.kind is VerdictKind.RACE_FREE for each in facts.analysis.verdicts]
     assert free == [followed] and bool(unknown(facts.kernel)) is not followed
+
+
+@pytest.mark.parametrize(("index", "found"), [("t", VerdictKind.RACE_FREE), ("t / 2", VerdictKind.RACY)])
+@pytest.mark.parametrize(
+    ("header", "call"),
+    [
+        (
+            "__device__ void put(int* s, int t); __device__ inline void by(int* s, int t) { put(s, t); }",
+            "by(s, t);",
+        ),
+        ("template <class T> __device__ void by(T* s, int t) { put(s, t); }", "by(s, t);"),
+        (
+            "__device__ void put(int* s, int t);"
+            " struct By { int* s; __device__ void at(int t) { put(s, t); } };",
+            "By by{s}; by.at(t);",
+        ),
+    ],
+)
+def test_a_function_of_a_header_calls_one_that_the_file_defines_behind_it(
+    header: str, call: str, index: str, found: VerdictKind, tmp_path: Path
+) -> None:
+    (tmp_path / "by.cuh").write_text(header)
+    source = tmp_path / "k.cu"
+    text = f"""\
+#include "by.cuh"
+__device__ void last(int* s, int t) {{ s[{index}] = t; }}
+__device__ void put(int* s, int t) {{ last(s, t); }}
+__global__ void k() {{ __shared__ int s[64]; int t = threadIdx.x; {call} }}
+void host() {{ k<<<1, 64>>>(); }}
+"""
+    (facts,) = check(text, path=str(source), reader=DiskReader()).facts
+    assert [each.kind for each in facts.analysis.verdicts] == [found]

@@ -390,9 +390,9 @@ void host(int* o) {{ k<<<1, 64>>>(o); }}
         # what could be a declaration is one ([stmt.ambig])
         ("s[t] = t; Last(y); o[t] = s[63 - t];", "racy"),
         ("s[t] = t; { Last(y); } o[t] = s[63 - t];", "race-free"),
-        # which specialization of a variable template is meant is not known
-        ("s[t / width<char>] = t;", "undecided"),
-        ("s[t / step<int*>] = t;", "undecided"),
+        # the specialization of a variable template that its arguments tell ([temp.spec.partial.match])
+        ("s[t / width<char>] = t;", "race-free"),
+        ("s[t / step<int*>] = t;", "racy"),
         # an array as a parameter is a pointer ([dcl.fct])
         ("s[t % size(s)] = t;", "racy"),
         ("s[t % whole(s)] = t;", "race-free"),

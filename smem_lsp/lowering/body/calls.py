@@ -31,7 +31,7 @@ from smem_lsp.lowering.body import (
 )
 from smem_lsp.lowering.callees import library_names, overloads
 from smem_lsp.lowering.callees.computing import called_to_compute
-from smem_lsp.lowering.callees.intrinsics import may_take, takes_values
+from smem_lsp.lowering.callees.intrinsics import declared, may_take, takes_values
 from smem_lsp.lowering.library import async_copies, atomic_objects, cutlass_barriers, mbarriers, table
 from smem_lsp.lowering.library.cub import library_class
 from smem_lsp.lowering.library.values import arguments_of, value_call
@@ -178,7 +178,7 @@ def _built_in(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScop
         return None
     if table.is_own(ctx, name) and not overloads.is_built_in(ctx, callee, expr, scope):
         return None
-    return value_call(ctx, expr, name, scope)
+    return value_call(ctx, expr, name if declared(name) else callee.text, scope)
 
 
 def _stated(ctx: Context, expr: tree.Call, callee: tree.Name, scope: LocalScope) -> Value | Ref | None:

@@ -221,14 +221,18 @@ def _address_value(ctx: Context, variable: Variable, expr: tree.Expr) -> Value:
 
 def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
     """What is the same for all threads as long as the kernel runs, whatever its value: a template parameter of the
-    kernel or a member of one, or a constant of the file. Of a function that is followed a parameter has one value in
-    each call, which is not known."""
+    kernel or a member of one, or a constant of the file that somebody else gives its value. Of a function that is
+    followed a parameter has one value in each call, and of a constant that the file gives its value it is that one,
+    neither of which is known."""
     first = name.split("::")[0]
     if first in ctx.at.template_parameters:
         if ctx.at.function is ctx.at.kernel:
             return Sym(name)
         return ctx.inlining.parameters.setdefault((ctx.at.call, name), ctx.out.fresh(uniform=True))
-    for outer in scope.constant_scope().outwards():
+    constants = scope.constant_scope()
+    if name in constants.state.ordered:
+        return ctx.out.fresh(uniform=True)  # it is not known which of several constants
+    for outer in constants.outwards():
         declared = outer.own(name)
         variables = [found for found, _ in declared if isinstance(found, VariableDecl)]
         if any(each.parameters is not None for each in variables):
@@ -236,6 +240,8 @@ def _constant_name(ctx: Context, name: str, scope: LocalScope) -> Value:
                 ctx.out.fresh()
             )  # of a template: which specialization it is is not known, and nobody chooses
         if variables and len(variables) == len(declared) and all(map(_never_changes, variables)):
+            if all(map(_has_value, variables)):
+                return ctx.inlining.constants.setdefault(variables[0], ctx.out.fresh(uniform=True))
             pointer = any("*" in found.source.texts[slice(*found.range)] for found in variables)
             return Sym(f"::{name}*" if pointer else f"::{name}")
         if declared:
@@ -278,6 +284,12 @@ def _in_bounds(function: Function, shared: str) -> frozenset[str]:
 def _never_changes(found: VariableDecl) -> bool:
     words = set(found.source.texts[found.range[0] : found.range[1]])
     return bool({"constexpr", "__constant__"} & words) or ("const" in words and "*" not in words)
+
+
+def _has_value(found: VariableDecl) -> bool:
+    """Does the declaration of a constant say what it is, whatever that is?"""
+    texts = found.source.texts[slice(*found.range)]
+    return "__constant__" not in texts and not {"=", "{", "("}.isdisjoint(texts)
 
 
 def _binary(ctx: Context, expr: tree.Binary, scope: LocalScope) -> Value | Ref:

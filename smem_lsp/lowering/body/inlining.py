@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from smem_lsp.elaborate import operators
 from smem_lsp.elaborate.call_sites import Callee
 from smem_lsp.elaborate.parameters import Parameter, function_parameters, path_of
 from smem_lsp.elaborate.returned_types import (
@@ -64,6 +63,7 @@ from smem_lsp.lowering.state.local_scope import (
 from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.semantics.declarations import ClassDecl
 from smem_lsp.semantics.entities import Argument
+from smem_lsp.semantics.function_scope import symbol_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.types import Type
 from smem_lsp.source import checkpoint
@@ -386,7 +386,7 @@ def body(
 
 def called_name(function: Function) -> str:
     """What a function is called where it is told of."""
-    symbol = operators.symbol_of(function)
+    symbol = symbol_of(function)
     if symbol:
         return f"operator {symbol}" if symbol[0].isidentifier() else f"operator{symbol}"
     at, texts = function.definition.island.name, function.definition.tokens.texts

@@ -18,6 +18,7 @@ from smem_lsp.lowering.body.class_parts import Method
 from smem_lsp.lowering.callees import overloads
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
+from smem_lsp.semantics.function_scope import symbol_of
 from smem_lsp.semantics.types import Enum, Record
 from smem_lsp.source import record
 from smem_lsp.syntax import tree
@@ -140,4 +141,4 @@ def spelled(ctx: Context, symbol: str, at: tree.Expr) -> list[Function]:
     if name not in ctx.helpers and name not in ctx.at.unit.header_functions:
         return []
     found = overloads.functions_named(ctx, name, tree.Name(at.lo, at.hi, name))
-    return [each for each in found if operators.symbol_of(each) == symbol]
+    return [each for each in found if symbol_of(each) == symbol]

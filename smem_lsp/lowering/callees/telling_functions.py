@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from smem_lsp.elaborate.operators import symbol_of
 from smem_lsp.elaborate.parameters import path_of
 from smem_lsp.elaborate.range_for import OF_RANGES
+from smem_lsp.semantics.function_scope import symbol_of
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.source import checkpoint
 from smem_lsp.source.queries import Query

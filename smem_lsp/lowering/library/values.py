@@ -12,7 +12,16 @@ from smem_lsp.lowering.state import conversions
 from smem_lsp.lowering.state.context import Context
 from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.semantics.intrinsics import parameter_type
-from smem_lsp.semantics.types import INT, INTEGERS, LONG, UNSIGNED, Type, scalar_of, vector_element
+from smem_lsp.semantics.types import (
+    INT,
+    INTEGERS,
+    LONG,
+    UNSIGNED,
+    Type,
+    plain_type,
+    scalar_of,
+    vector_element,
+)
 from smem_lsp.syntax import tree
 from smem_lsp.terms.bit_functions import VALUES, BitFunction, bit_function
 from smem_lsp.terms.operators import OperandType, Operator
@@ -51,7 +60,7 @@ def value_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
         return ctx.out.fresh(uniform=True)
     values = [ctx.lower.number(ctx, argument, scope) for argument in expr.arguments]
     note_exchange(ctx, expr, name, values)
-    function = _of_bits(name)
+    function = _of_bits(ctx, expr, name, scope)
     if function is not None and len(values) == 1:
         given, wanted = expr.arguments[0], _OPERANDS[function.bits]
         return Op(Operator.CALL, (conversions.assigned(ctx, values[0], given, wanted, scope),), function.name)
@@ -80,11 +89,23 @@ def value_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
     return made
 
 
-def _of_bits(name: str) -> BitFunction | None:
-    """The function of bits that a name means, whatever a library calls it; None: it means another one."""
+def _of_bits(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> BitFunction | None:
+    """The function of bits that a name means, whatever a library calls it; None: it means another one. Of those of
+    the standard library it is the one for the width of its argument ([bit.count])."""
     found = declared(name)
-    kind = scalar_of(parameter_type(found[0], 0)) if found and found[0].value in VALUES else None
+    if not found or found[0].value not in VALUES or len(expr.arguments) != 1:
+        return None
+    if len(found) > 1:
+        return _for_operand(found[0].value, conversions.type_of(ctx, expr.arguments[0], scope))
+    kind = scalar_of(parameter_type(found[0], 0))
     return None if kind is None else bit_function(found[0].value, bits_of(kind))
+
+
+def _for_operand(value: str, operand: Type | None) -> BitFunction | None:
+    """The function of ``<bit>`` with ``value(...)`` for an operand of this type ([bit.count]); None: not known."""
+    kind = scalar_of(plain_type(operand))
+    unsigned = kind is not None and kind.kind == "int" and not kind.signed and not kind.bits
+    return bit_function(value, 8 * kind.size) if kind is not None and unsigned else None
 
 
 def note_exchange(ctx: Context, expr: tree.Call, name: str, values: Sequence[Value]) -> None:

@@ -58,6 +58,7 @@ from smem_lsp.lowering.state.places import Ref, join
 from smem_lsp.lowering.state.points_to import PointsTo
 from smem_lsp.lowering.state.position import BodyPosition
 from smem_lsp.lowering.state.variables import Declared, Variables
+from smem_lsp.semantics.declarations import VariableDecl
 from smem_lsp.semantics.entities import Argument, TypedConstant, is_open
 from smem_lsp.semantics.function_scope import parameters_of
 from smem_lsp.semantics.scope import Scope
@@ -158,11 +159,12 @@ class Inlining:
     are being followed; ``done``: by the token that the function starts at, as are ``settled``, the tokens that name
     functions in calls which were followed or that stand in an arm which does not exist, ``unsettled``, those of calls
     which were not followed, and ``handed``, template parameters that a function was bound to; ``parameters``: by the
-    call, what template parameters are of which it is not known."""
+    call, what template parameters are of which it is not known; ``constants``: what those of the file are."""
 
     depth: int = 0
     choices: int = 0
     parameters: dict[tuple[int, str], Unknown] = field(default_factory=dict)
+    constants: dict[VariableDecl, Unknown] = field(default_factory=dict)
     outcomes: list[ReturnTarget] = field(default_factory=list)
     done: dict[int, Function] = field(default_factory=dict)
     calls: list[tuple[Function | None, FollowedCall]] = field(default_factory=list)

@@ -70,11 +70,11 @@ def applied(
     if operator in READS:
         return _read(ctx, operator, left, right, of, scope)
     if operator is Operator.SHIFT_LEFT and isinstance(right, Const) and right.n >= _FULL_BITS[0]:
-        kind = promoted(_type(ctx, of[0], scope))
+        kind = promoted(type_of(ctx, of[0], scope))
         if kind is not None and right.n >= bits_of(kind):
             return Op(Operator.CAST, (left,))  # it has no value ([expr.shift])
     if operator is Operator.SHIFT_LEFT and not extents.of_value(right).certain:
-        kind = promoted(_type(ctx, of[0], scope))
+        kind = promoted(type_of(ctx, of[0], scope))
         shifted = operation(operator, left, right)
         return _read_as(shifted, kind) if kind is not None and kind.signed else shifted
     if operator in _WIDENING and (_may_leave(left) or _may_leave(right)):
@@ -95,7 +95,7 @@ def _read(
     asked = operator in OF_POINTS and not (is_whole(left) and is_whole(right))
     if not (leaving or asked):
         return operation(operator, left, right)
-    given = _type(ctx, of[0], scope), _type(ctx, of[1], scope)
+    given = type_of(ctx, of[0], scope), type_of(ctx, of[1], scope)
     kinds = promoted(given[0]), promoted(given[1])
     if operator in OF_POINTS and "float" in (getattr(kind, "kind", "") for kind in kinds):
         together = common_type(*kinds)
@@ -126,7 +126,7 @@ def in_common(
     """Two operands in their common type ([expr.arith.conv])."""
     if not (_may_leave(left) or _may_leave(right)):
         return left, right
-    kinds = promoted(_type(ctx, of[0], scope)), promoted(_type(ctx, of[1], scope))
+    kinds = promoted(type_of(ctx, of[0], scope)), promoted(type_of(ctx, of[1], scope))
     common = common_type(*kinds)
     if not isinstance(common, Scalar):
         return left, right
@@ -143,7 +143,7 @@ def counted(ctx: Context, value: Value, expr: tree.Expr, scope: LocalScope) -> V
     low, _, certain = extent
     if certain and low >= 0 and not leaves(extent, OperandType.INT):
         return value
-    kind = promoted(_type(ctx, expr, scope))
+    kind = promoted(type_of(ctx, expr, scope))
     if kind is None:
         return _unread(value)
     if not is_integer(kind):
@@ -172,7 +172,7 @@ def assigned(ctx: Context, value: Value, expr: tree.Expr, wanted: Type | None, s
         return value
     if number.kind == "int" and bits_of(number) in _FULL_BITS and is_whole(value) and not _may_leave(value):
         return value
-    given = _type(ctx, expr, scope)
+    given = type_of(ctx, expr, scope)
     if number.kind == "float":
         return _to_real(ctx, value, expr, given, number, scope)
     return converted(value, given, wanted)
@@ -265,7 +265,7 @@ def within_type(ctx: Context, value: Value, expr: tree.Expr, scope: LocalScope) 
     value = floating_values.is_true(value)
     if not isinstance(value, Op) or not _may_leave(value):
         return value
-    kind = promoted(_type(ctx, expr, scope))
+    kind = promoted(type_of(ctx, expr, scope))
     return _unread(value) if kind is None else _wrapped(value, kind)
 
 
@@ -315,7 +315,7 @@ def _fits(value: Value, kind: Scalar) -> bool:
 def limit_of_integers(ctx: Context, limit: Op, of: Sequence[tree.Expr], scope: LocalScope) -> Value:
     """``fminf(n, 64)``: a minimum or maximum of integers is one of them, if ``float`` holds them: one that is not known
     is taken for one that it holds."""
-    kinds = [promoted(_type(ctx, each, scope)) for each in of]
+    kinds = [promoted(type_of(ctx, each, scope)) for each in of]
     common = common_type(*kinds) if len(kinds) == 2 else None
     if not isinstance(common, Scalar) or not is_integer(common):
         return limit
@@ -337,7 +337,7 @@ def kept(ctx: Context, value: Value, expr: tree.Expr, wanted: Type | None, scope
         return assigned(ctx, value, expr, wanted, scope)
     if scalar.kind != "float":
         return value
-    whole = isinstance(value, Const) or is_integer(scalar_of(_type(ctx, expr, scope)))
+    whole = isinstance(value, Const) or is_integer(scalar_of(type_of(ctx, expr, scope)))
     return operation(Operator.ADD, value, Const(_WITH_POINT)) if whole else value
 
 
@@ -356,7 +356,7 @@ def _to_real(
     """A number in the floating-point type ``wanted``; of a choice, what is chosen."""
     if isinstance(value, Op) and value.operator is Operator.CONDITIONAL and isinstance(expr, tree.Ternary):
         yes, no = (
-            _to_real(ctx, each, arm, _type(ctx, arm, scope), wanted, scope)
+            _to_real(ctx, each, arm, type_of(ctx, arm, scope), wanted, scope)
             for each, arm in zip(value.args[1:], (expr.yes, expr.no))
         )
         return Op(Operator.CONDITIONAL, (value.args[0], yes, no))
@@ -379,11 +379,11 @@ def _as_real(value: Value, given: Scalar | None, wanted: Scalar) -> Value:
 
 def computed_type(ctx: Context, expr: tree.Assign, scope: LocalScope) -> Type | None:
     """The type of what ``a op= b`` computes before it is converted to that of ``a`` ([expr.ass])."""
-    target, value = (TypedConstant(_type(ctx, each, scope)) for each in (expr.target, expr.value))
+    target, value = (TypedConstant(type_of(ctx, each, scope)) for each in (expr.target, expr.value))
     return operate(expr.operator.removesuffix("="), target, value).type
 
 
-def _type(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
+def type_of(ctx: Context, expr: tree.Expr, scope: LocalScope) -> Type | None:
     """The type of an expression, also where functions decide it."""
     found = expression_type(expr, scope.constant_scope())
     return ctx.lower.type_of(ctx, expr, scope) if found is None else found

@@ -24,6 +24,23 @@ FREE, RACY, OPEN = VerdictKind.RACE_FREE, VerdictKind.RACY, VerdictKind.UNDECIDE
         # other spellings
         ("s[__builtin_bitreverse32(t) >> 26] = t;", "s[__builtin_bitreverse32(t) >> 27] = t;"),
         ("if (__builtin_popcountll(t) == 6) s[0] = t;", "if (__builtin_popcount(t) == 5) s[0] = t;"),
+        (
+            "if (cuda::std::popcount((unsigned)t) == 6) s[0] = t;",
+            "if (std::popcount((unsigned)t) == 5) s[0] = t;",
+        ),
+        (
+            "unsigned u = t; if (std::countl_zero(u) == 32) s[0] = t;",
+            "unsigned u = t; if (std::countl_zero(u) == 27) s[0] = t;",
+        ),
+        (
+            "unsigned long long u = t; if (std::countl_zero(u) == 64) s[0] = t;",
+            "unsigned long long u = t; if (std::countl_zero(u) == 59) s[0] = t;",
+        ),
+        # constants, of which the type counts
+        (
+            "s[t / (std::countl_zero(5u) / 29)] = t;",
+            "s[t / (std::countl_zero(5ull) / 29)] = t;",
+        ),
     ],
 )
 def test_a_function_of_bits_has_a_value(free: str, racy: str) -> None:
@@ -126,3 +143,17 @@ def test_a_large_number_of_an_open_type_is_not_known(condition: str) -> None:
     text = f"{open_type} T v = __brev(t); if ({condition}) s[0] = t; }}"
     (found,) = check(text).facts[0].analysis.verdicts
     assert found.kind is OPEN
+
+
+@pytest.mark.parametrize(
+    "function", ["countl_one", "countr_zero", "countr_one", "bit_width", "bit_floor", "byteswap"]
+)
+def test_of_others_it_is_known_that_they_do_nothing_else(function: str) -> None:
+    text = f"unsigned u = t; int b = std::{function}(u); s[t] = b; __syncthreads(); o[t] = s[63 - t];"
+    assert kind("", text) is FREE
+
+
+def test_the_width_of_a_smaller_operand_is_not_guessed() -> None:
+    """``countl_zero`` counts in the eight bits of an ``unsigned char``."""
+    text = "unsigned char u = t; if (std::countl_zero(u) == {}) s[0] = t;"
+    assert [kind("", text.format(n)) for n in (8, 32)] == [OPEN, OPEN]

@@ -1,10 +1,10 @@
-"""Which definitions are operators."""
+"""What definitions are called."""
 
 from __future__ import annotations
 
 import pytest
 
-from smem_lsp.elaborate import operators
+from smem_lsp.semantics.function_scope import symbol_of
 from smem_lsp.source import SourceText
 from smem_lsp.syntax.parse import parse
 
@@ -23,4 +23,4 @@ from smem_lsp.syntax.parse import parse
 )
 def test_the_symbol_of_a_definition(head: str, symbol: str) -> None:
     (function,) = parse(SourceText(f"struct T {{ {head} {{ }} }};")).functions
-    assert operators.symbol_of(function) == symbol
+    assert symbol_of(function) == symbol

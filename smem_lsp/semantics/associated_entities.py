@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 
-from smem_lsp.elaborate.call_sites import Arguments
 from smem_lsp.semantics.entities import Argument, Functions, Template, TypedConstant
 from smem_lsp.semantics.scope import Scope, bases_of
 from smem_lsp.semantics.types import (
@@ -125,17 +124,32 @@ def _with_bases(record: Record) -> Iterator[Record | None]:
             waiting += bases_of(each) if each.decl.body is not None else [None]
 
 
-def of_arguments(arguments: Arguments, here: Scope) -> Associated:
+def of_arguments(arguments: Iterable[tuple[tree.Expr, Type | None]], here: Scope) -> Associated:
     """What the arguments of a call bring. ``here``: the scope that it stands in, which a lambda belongs to; a list in
     braces and ``nullptr`` bring nothing."""
     found = Associated(list(here.outwards())[-1])
-    for expr, given in zip(arguments.expressions, arguments.given):
+    for expr, kind in arguments:
         if isinstance(expr, tree.Lambda):
             found.add_namespace_of(here)
         elif not isinstance(expr, tree.Braces) and not _is_nullptr(expr):
-            found.add(given.type)
+            found.add(kind)
     return found
 
 
 def _is_nullptr(expr: tree.Expr) -> bool:
     return isinstance(expr, tree.Number) and expr.text == "nullptr"
+
+
+def may_befriend(record: Record, words: Iterable[str]) -> bool:
+    """May a class declare a friend that begins with these ``words``, which lookup finds by arguments alone
+    ([namespace.memdef]/3)?"""
+    return spells(record, ("friend",)) and spells(record, words)
+
+
+def spells(record: Record, words: Iterable[str]) -> bool:
+    """Do these words stand in the body of a class?"""
+    lo, hi = record.decl.body or (0, 0)
+    texts, wanted = record.decl.source.texts, list(words)
+    return any(
+        texts[at] == wanted[0] and list(texts[at : at + len(wanted)]) == wanted for at in range(lo, hi)
+    )
