@@ -23,7 +23,8 @@ class Questions:
     flow: DataFlow
 
     def is_for_one(self, access: Access) -> bool:
-        """Does at most one thread of a block come to the access? False where that is not proved."""
+        """Does at most one thread of a block come to the access in one iteration of the loops around it? In the next
+        one it may be another thread, and of two accesses it may be two. False where that is not proved."""
         return all(judge.asker.is_for_one(access) for judge in self._judges())
 
     def worst_of(self, first: Access, second: Access) -> PairVerdict:

@@ -299,10 +299,11 @@ def value_text(kernel: Kernel, value: Value) -> str:
 
 def _uniformity(facts: KernelFacts) -> Iterator[str]:
     accesses = [node for node in walk(facts.kernel.body) if isinstance(node, Access)]
+    alone = {each.point for each in accesses if facts.questions.is_for_one(each)}
     for title, points in (
         ("decided alike by all threads", facts.control.uniform),
         ("barriers that every thread reaches", facts.control.barriers),
-        ("accesses of at most one thread", {a.point for a in accesses if facts.questions.is_for_one(a)}),
+        ("accesses of at most one thread in an iteration", alone),
     ):
         yield f"{title}: {', '.join(str(point) for point in sorted(points)) or 'none'}"
     if facts.withheld is not None:

@@ -153,7 +153,8 @@ class KernelFacts:
 
     @property
     def questions(self) -> Questions:
-        """What decision can be asked: whether one thread alone comes to an access, whether two threads meet."""
+        """What decision can be asked: whether one thread alone comes to an access in an iteration, whether two
+        threads meet."""
         return Questions(self.analysis.launched_flow)
 
     @property

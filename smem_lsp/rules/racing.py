@@ -23,7 +23,7 @@ from smem_lsp.rules.model import (
     placed,
 )
 from smem_lsp.rules.places import DOES, line_of, related, where
-from smem_lsp.rules.unplaced import why_no_place
+from smem_lsp.rules.unplaced import AT_END, why_no_place
 from smem_lsp.rules.words import Words, said
 from smem_lsp.source import Span, checkpoint, plural
 from smem_lsp.source.regex import regex
@@ -189,7 +189,7 @@ def _advice(facts: KernelFacts, gap: MissingBarrier, race: Race) -> Words:
     if place is None:
         return why_no_place(facts, gap)
     if gap.back and place.at_end:
-        return said("put one at the end of the loop")
+        return said(AT_END)
     return said("put one before line ", place.line)
 
 

@@ -13,6 +13,8 @@ from smem_lsp.rules.words import Words, said
 from smem_lsp.source import Span
 from smem_lsp.syntax.lexer import without_comments
 
+AT_END = "put one at the end of the loop"
+
 _NOT_OWN = "what lies between stands under `#if`, or comes from a macro"
 
 
@@ -95,4 +97,4 @@ def _at_end_of(facts: KernelFacts, loop: Loop) -> Words | None:
         return said(f"the loop is one of `{call.name}`: a barrier has to go in there")
     if loop.point not in facts.control.uniform:
         return None
-    return said("put one at the end of the loop in line ", loop.line, ", which has no braces yet")
+    return said(AT_END, " in line ", loop.line, ", which has no braces yet")

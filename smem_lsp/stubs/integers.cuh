@@ -8,8 +8,8 @@
 [[smem::pure]] unsigned __umulhi(unsigned x, unsigned y);
 [[smem::pure]] long long __mul64hi(long long x, long long y);
 [[smem::pure]] unsigned long long __umul64hi(unsigned long long x, unsigned long long y);
-[[smem::pure]] unsigned __sad(int x, int y, unsigned z);
-[[smem::pure]] unsigned __usad(unsigned x, unsigned y, unsigned z);
+[[smem::pure, smem::value(absolute_difference)]] unsigned __sad(int x, int y, unsigned z);
+[[smem::pure, smem::value(absolute_difference)]] unsigned __usad(unsigned x, unsigned y, unsigned z);
 [[smem::pure, smem::value(product)]] int __mul24(int x, int y);
 [[smem::pure, smem::value(product)]] unsigned __umul24(unsigned x, unsigned y);
 [[smem::pure, smem::value(leading_zeros)]] int __clz(int x);
@@ -31,9 +31,9 @@
 [[smem::pure, smem::value(bytes_reversed)]] unsigned __nv_bswap32(unsigned in);
 [[smem::pure, smem::value(bytes_reversed)]] unsigned long long __nv_bswap64(unsigned long long in);
 [[smem::pure]] unsigned __fns(unsigned mask, unsigned base, int offset);
-[[smem::pure]] unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned shift);
+[[smem::pure, smem::value(funnel_left)]] unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned shift);
 [[smem::pure]] unsigned __funnelshift_lc(unsigned lo, unsigned hi, unsigned shift);
-[[smem::pure]] unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned shift);
+[[smem::pure, smem::value(funnel_right)]] unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned shift);
 [[smem::pure]] unsigned __funnelshift_rc(unsigned lo, unsigned hi, unsigned shift);
 [[smem::pure]] int __dp2a_lo(int srcA, int srcB, int c);
 [[smem::pure]] unsigned __dp2a_lo(unsigned srcA, unsigned srcB, unsigned c);

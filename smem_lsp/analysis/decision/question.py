@@ -499,7 +499,7 @@ class RaceQueries:
         )
 
     def is_for_one(self, access: Access) -> bool:
-        """Does at most one thread of the block come to it?"""
+        """Does at most one thread of the block come to it in one iteration of the loops around it?"""
         return self._kept(access.point, lambda: self.alone(access).excludes())
 
     def stores_flag(self, access: Access) -> bool:

@@ -49,7 +49,7 @@ from smem_lsp.ir.values import Const, Sym
 from smem_lsp.source import checkpoint
 from smem_lsp.source.record import dataclass
 from smem_lsp.terms import language
-from smem_lsp.terms.language import LoopVar, OpaqueTerm
+from smem_lsp.terms.language import POINTS, LoopVar, OpaqueTerm
 
 _MOST = 160_000  # meetings of the accesses of a kernel, as ``KernelModel`` counts them
 _FEW = 400  # accesses that have no more however they meet
@@ -510,6 +510,8 @@ def _why(of: KernelModel, reply: PairResult, pair: Open) -> Reason:
             return Reason(ReasonKind.LOOP_VARIABLE, (_variable(of, term.variable),))
         if isinstance(term, OpaqueTerm):
             return _of_unknown(of, term)
+        if isinstance(term, language.Op) and term.operator.endswith("()") and term.operator not in POINTS:
+            return Reason(ReasonKind.CALLED_VALUE, (term.operator.removesuffix("()"),))
     if reply.why is not None and reply.why is not ReasonKind.TOO_HARD:
         return Reason(reply.why)
     if reply.unknown:

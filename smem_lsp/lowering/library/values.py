@@ -42,12 +42,14 @@ _READINGS: Mapping[Type | None, OperandType] = {
 _OPERANDS: Mapping[int, Type] = {
     bits_of(each): each for each in (INTEGERS["unsigned short"], UNSIGNED, INTEGERS["unsigned long long"])
 }
+_FUNNELS = ("funnel_left", "funnel_right")
 _LOADS = {"load": Operator.LOAD, "readonly": Operator.READONLY}  # `readonly`: of what nobody writes meanwhile
 # `product` multiplies the low 24 bits of its operands. Of an atomic operation and of an address (``addresses.py``)
 # the others are.
 KNOWN = frozenset(
     (
-        *(*_LIMITS, *_FLOATING_LIMITS, *_LOADS, *VALUES, "product", "absolute", "log2"),
+        *(*_LIMITS, *_FLOATING_LIMITS, *_LOADS, *_FUNNELS, *VALUES),
+        *("product", "absolute", "absolute_difference", "log2"),
         *("sum", "difference", "exchange_if_equal", "address", "first"),
     )
 )
@@ -69,6 +71,10 @@ def value_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
         power = _exponent(values[0], expr.arguments[0])
         if power is not None:
             return Const(power)
+    if value == "absolute_difference" and len(values) == 3:
+        return _absolute_difference(ctx, expr, name, values, scope)
+    if value in _FUNNELS and len(values) == 3:
+        return _funnel(ctx, expr, name, values, scope)
     if value in _LIMITS and len(values) == 2:
         reading = _reading(name)
         if reading is not OperandType.UNKNOWN:
@@ -87,6 +93,43 @@ def value_call(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> V
             Operator.SET_MEMBER, (made, conversions.assigned(ctx, number, given, element, scope)), component
         )
     return made
+
+
+def _absolute_difference(
+    ctx: Context, expr: tree.Call, name: str, values: Sequence[Value], scope: LocalScope
+) -> Value:
+    """``|x - y| + z`` of the numbers that the parameters get: the larger without the smaller does not wrap."""
+    declaration = declared(name)[0]
+    x, y, z = (
+        conversions.assigned(ctx, value, given, parameter_type(declaration, at), scope)
+        for at, (value, given) in enumerate(zip(values, expr.arguments))
+    )
+    reading = _reading(name)
+    larger, smaller = (operation(each, x, y, reading=reading) for each in (Operator.MAX, Operator.MIN))
+    return operation(Operator.ADD, operation(Operator.SUBTRACT, larger, smaller), z)
+
+
+def _funnel(ctx: Context, expr: tree.Call, name: str, values: Sequence[Value], scope: LocalScope) -> Value:
+    """The high 32 bits of ``high:low << count``, or the low ones of ``high:low >> count``. Five bits count.
+    What comes in from the other word moves by ``32 - count`` in two steps, since no shift by 32 has a value."""
+    low, high, count = (
+        conversions.assigned(ctx, value, given, UNSIGNED, scope)
+        for value, given in zip(values, expr.arguments)
+    )
+    by = operation(Operator.BIT_AND, count, Const(31))
+    rest = operation(Operator.SUBTRACT, Const(31), by)
+
+    def left(n: Value, count: Value) -> Value:
+        return operation(Operator.SHIFT_LEFT, n, count)
+
+    def right(n: Value, count: Value) -> Value:
+        return operation(Operator.SHIFT_RIGHT, n, count, reading=OperandType.UNSIGNED)
+
+    if value_of(name) == "funnel_left":
+        parts = left(high, by), right(right(low, Const(1)), rest)
+    else:
+        parts = left(left(high, Const(1)), rest), right(low, by)
+    return operation(Operator.ADD, *parts)
 
 
 def _of_bits(ctx: Context, expr: tree.Call, name: str, scope: LocalScope) -> BitFunction | None:
