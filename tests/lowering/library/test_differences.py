@@ -19,15 +19,6 @@ FREE, RACY = VerdictKind.RACE_FREE, VerdictKind.RACY
         ("s[__sad(0xFFFFFFFFu, t, 0)] = t;", "s[__sad(t, 2, 0) & 31] = t;"),
         ("s[__usad(t, 64u, 0)] = t;", "s[__usad(t, 60u, 0)] = t;"),
         ("s[__usad(t - 5, 0xFFFFFFFFu, 0) & 63] = t;", "s[__usad(t, 5u, t & 1)] = t;"),
-    ],
-)
-def test_a_sum_of_a_difference_has_a_value(free: str, racy: str) -> None:
-    assert (kind("", free), kind("", racy)) == (FREE, RACY)
-
-
-@pytest.mark.parametrize(
-    ("free", "racy"),
-    [
         ("s[__funnelshift_l(0u, t, 1u) & 127] = t;", "s[__funnelshift_l(0u, t, 2u) & 127] = t;"),
         ("s[__funnelshift_l(7u, t, 32u)] = t;", "s[__funnelshift_l(7u, t >> 1, 32u)] = t;"),
         ("s[__funnelshift_l(t << 26, 0u, 6u)] = t;", "s[__funnelshift_l(t << 26, 0u, 5u)] = t;"),
@@ -35,7 +26,7 @@ def test_a_sum_of_a_difference_has_a_value(free: str, racy: str) -> None:
         ("s[__funnelshift_r(0u, t, 31u) & 127] = t;", "s[__funnelshift_r(0u, t, 30u) & 127] = t;"),
     ],
 )
-def test_a_funnel_shift_has_a_value(free: str, racy: str) -> None:
+def test_a_difference_and_a_funnel_shift_have_values(free: str, racy: str) -> None:
     assert (kind("", free), kind("", racy)) == (FREE, RACY)
 
 
