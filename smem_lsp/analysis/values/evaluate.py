@@ -222,17 +222,14 @@ class Evaluator:
         if name == "&" and isinstance(args[1], Const) and args[1].n in _WHOLE_WORDS:
             whole, mask = self._residue(args[0]), args[1].n
             return None if whole is None else _each(lambda n: n & mask, whole)
-        first = self.value(args[0])
         if len(args) == 1:
+            first = self.value(args[0])
             return None if first is None else self._checked(term, _each(COMPUTES[name], first))
-        second = self.value(args[1])
+        reads = name in _READS
+        first = self._read(term, args[0]) if reads else self.value(args[0])
+        second = self._read(term, args[1]) if reads and name != ">>" else self.value(args[1])
         if first is None or second is None:
             return None
-        if name in _READS:
-            first = self._read(term, args[0], first)
-            second = second if name == ">>" else self._read(term, args[1], second)
-            if first is None or second is None:
-                return None
         if name in ("/", "%") and (second == 0 or (isinstance(second, list) and 0 in second)):
             return None
         return self._checked(term, _pairwise(name, first, second, natural=args[0].natural))
@@ -266,24 +263,21 @@ class Evaluator:
             return value if -_LIMIT <= value < limit else None
         return value if (term.natural or min(value) >= -_LIMIT) and max(value) < limit else None
 
-    def _read(self, term: Op, arg: Term, value: Vector) -> Vector | None:
+    def _read(self, term: Op, arg: Term) -> Vector | None:
         """An operand as the type that the operator reads it as."""
-        mask, wanted = term.reading.mask, self.strict and term.reading is OperandType.UNKNOWN
-        if (
-            self.strict
-            and term.reading in _NARROW
-            and isinstance(arg, Op)
-            and arg.operator in _WIDE
-            and (value if isinstance(value, int) else max(value)) >= _LIMIT
-        ):
+        mask = term.reading.mask
+        if mask is not None:  # sums are those of C but for a multiple of 2**32
+            whole = self._residue(arg) if mask < 1 << 32 else self.value(arg)
+            return whole if whole is None or _is_within(whole, mask) else _each(lambda n: n & mask, whole)
+        value = self.value(arg)
+        if value is None or not self.strict:
+            return value
+        most = value if isinstance(value, int) else max(value)
+        if term.reading in _NARROW and isinstance(arg, Op) and arg.operator in _WIDE and most >= _LIMIT:
             return None
-        if arg.natural or not (wanted or mask):
+        if arg.natural or term.reading is not OperandType.UNKNOWN:
             return value
-        if isinstance(value, int):
-            return value if value >= 0 else None if mask is None else value & mask
-        if min(value) >= 0:
-            return value
-        return None if mask is None else [each & mask for each in value]
+        return value if (value if isinstance(value, int) else min(value)) >= 0 else None
 
     def _select(self, condition: Term, then: Term, otherwise: Term) -> Vector | None:
         mask = self.value(condition)
@@ -323,6 +317,11 @@ class Evaluator:
 
 def _each(function: Callable[[int], int], value: Vector) -> Vector:
     return function(value) if isinstance(value, int) else [function(v) for v in value]
+
+
+def _is_within(value: Vector, most: int) -> bool:
+    """Is each number from 0 to ``most``?"""
+    return 0 <= value <= most if isinstance(value, int) else min(value) >= 0 and max(value) <= most
 
 
 def _pairwise(name: str, a: Vector, b: Vector, *, natural: bool) -> Vector:

@@ -110,6 +110,10 @@ def test_an_argument_becomes_of_the_type_of_its_parameter(free: str, racy: str) 
             "int q = __nv_bswap32(t + 96); if (q < 0) s[0] = t;",
         ),
         (
+            "unsigned u = t; s[(0xFFFFFFFFu - u) & 63] = t;",
+            "unsigned u = t; s[(0xFFFFFFFFu - u) >> 26] = t;",
+        ),
+        (
             "unsigned r = min(~__brev(t), 9u); if (r > r + (1u << 31)) s[0] = t;",
             "unsigned r = max(~__brev(t), 9u); if (r > r + (1u << 31)) s[0] = t;",
         ),
