@@ -79,3 +79,10 @@ def test_its_type_is_promoted() -> None:
     assert verdict("unsigned n : 4;", statements, "__shared__ int s[512];") == "racy"
     statements = "F f; f.n = t & 15; if (f.n - 16u < 16u) s[0] = t;"
     assert verdict("unsigned n : 4;", statements, "__shared__ int s[512];") == "race-free"
+
+
+@pytest.mark.parametrize("at", ["p[1][5].low", "p[out[0]][5].low"])
+def test_a_bit_field_of_an_element_that_is_not_known_is_anywhere(at: str) -> None:
+    fields = "unsigned low : 20, high : 12;"
+    racing = f"F* p[2] = {{s + 1, s}}; if (t / 4) {{ s[t].low = t; out[t] = {at}; }}"
+    assert verdict(fields, racing) != "race-free"

@@ -402,3 +402,22 @@ def test_what_is_asked_whether_it_is_0_has_the_bits_of_its_type(
     (kernel,) = check(text).kernels
     assert kernel.verdict is not None
     assert (kernel.verdict.kind.value == "race-free") == waits, kernel.verdict.words
+
+
+@pytest.mark.parametrize(
+    ("given", "found"), [("t", "undecided"), ("t > 3", "racy"), ("0", "race-free"), ("2", "undecided")]
+)
+def test_compilers_do_not_agree_on_enumerations_of_bool(given: str, found: str) -> None:
+    """CWG 2338"""
+    text = f"""
+enum Yes : bool {{}};
+__global__ void k(int* o) {{
+  __shared__ int s[512];
+  const int t = threadIdx.x;
+  s[t * 2] += 2;
+  if ((Yes)({given})) s[t] = t + 1024;
+}}
+void launch(int* o) {{ k<<<1, 64>>>(o); }}
+"""
+    verdict = check(text).kernels[-1].verdict
+    assert verdict is not None and verdict.kind.value == found

@@ -38,7 +38,9 @@ def member_of(ctx: Context, place: Ref, name: str) -> Ref:
 def _bit_field(place: Ref, field: record_layout.BitField) -> Ref:
     """The memory location that a bit-field shares with those next to it."""
     found = place.member(field.start, field.type)
-    within = None if found.within is None else (found.within[0], found.within[0] + field.size)
+    within = found.within
+    if within is not None and within != place.within:  # else it is an object that the element is somewhere in
+        within = within[0], within[0] + field.size
     return replace(found, element=field.size, within=within, name=-1, first_bit=field.first)
 
 

@@ -33,7 +33,7 @@ from smem_lsp.lowering.state.local_scope import LocalScope
 from smem_lsp.semantics.arithmetic import common_type, operate, promoted
 from smem_lsp.semantics.entities import TypedConstant
 from smem_lsp.semantics.floating_point import EXACT_BITS
-from smem_lsp.semantics.types import DOUBLE, FLOAT, Scalar, Type, plain_type, scalar_of
+from smem_lsp.semantics.types import DOUBLE, FLOAT, Enum, Scalar, Type, plain_type, scalar_of
 from smem_lsp.syntax import tree
 from smem_lsp.terms.extents import leaves
 from smem_lsp.terms.operators import READS, OperandType, Operator
@@ -189,6 +189,11 @@ def converted(value: Value, given: Type | None, wanted: Type | None) -> Value:
     if change.wanted is None:
         return _of_other_kind(value, given, wanted)
     match change.effect:
+        case NumberConversion.TRUTH if isinstance(
+            plain_type(wanted), Enum
+        ):  # compilers do not agree (CWG 2338)
+            found = _truth(value, change)
+            return found if found in (value, Const(0)) else Op(Operator.CAST, (value,))
         case NumberConversion.TRUTH:
             return _truth(value, change)
         case NumberConversion.TO_REAL | NumberConversion.BETWEEN_REALS:
