@@ -49,7 +49,7 @@ def verdict(statement: str) -> str:
         ("s[(__brev(t) * 2) >> 24] = t;", "racy"),  # 0 and 1: the highest bit is lost
         ("if ((int)__brev(t) < 0) s[t] = t; else s[t ^ 1] = t;", "racy"),  # 0 and 1
         ("int r = __brev(t); if (r < 0) s[t] = t; else s[t ^ 1] = t;", "racy"),
-        ("s[~__brev(t) >> 24] = t;", "undecided"),
+        ("s[~__brev(t) >> 24] = t;", "race-free"),
         ("s[__float2int_rd(in[t]) >> 3] = t;", "undecided"),
         ("s[__popc(keys[t]) >> 1] = t;", "undecided"),
     ],
