@@ -9,7 +9,7 @@ from smem_lsp.elaborate.value_categories import Given
 from smem_lsp.semantics import literals
 from smem_lsp.semantics.arithmetic import literal
 from smem_lsp.semantics.entities import Argument
-from smem_lsp.semantics.function_scope import function_scope
+from smem_lsp.semantics.function_scope import function_scope, standing
 from smem_lsp.semantics.scope import Scope
 from smem_lsp.semantics.template_header import template_parameters
 from smem_lsp.semantics.types import Pointer, Type, plain_type
@@ -33,7 +33,8 @@ class Callee:
         """The scope of the body with its template parameters bound."""
         if self.around is None:
             return function_scope(top, self.function, bound)
-        return self.around.bind({**dict.fromkeys(template_parameters(self.function)), **bound})
+        around = standing(self.around, top, self.function)
+        return around.bind({**dict.fromkeys(template_parameters(self.function)), **bound})
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -44,9 +44,14 @@ def function_scope(top: Scope, function: Function, bound: dict[str, Argument] | 
     names: dict[str, Argument] = dict.fromkeys(p.name for p in parameters_of(function) if p.name)
     if bound is not None:
         names |= {name: argument for name, argument in bound.items() if name in names}
-    if not top.state.ordered.isdisjoint(function.definition.words):
-        scope = scope.placed(_PLACE.of(top.state.store, function.definition, lambda: _place(top, function)))
-    return scope.bind(names)
+    return standing(scope, top, function).bind(names)
+
+
+def standing(scope: Scope, top: Scope, function: Function) -> Scope:
+    """The scope of the head of ``function``, for a text that stands where the function is declared."""
+    if top.state.ordered.isdisjoint(function.definition.words):
+        return scope
+    return scope.placed(_PLACE.of(top.state.store, function.definition, lambda: _place(top, function)))
 
 
 def _place(top: Scope, function: Function) -> Place:
@@ -145,7 +150,8 @@ def split(top: Scope, path: Sequence[str]) -> tuple[Scope, tuple[str, ...]]:
 
 
 def declared_at(top: Scope, function: Function) -> tuple[tuple[Source, int], ...]:
-    """Where a function, or the class around it, is declared; several: those that are spelled alike."""
+    """Where a function, or the class that its body stands in, is declared; several: those that are spelled alike;
+    none: that is not known."""
     checkpoint()
     home, classes = split(top, function.enclosing)
     name = f"{'::' if qualifiers_of(function) else ''}{operator_name(function) or function.name}"
@@ -156,7 +162,7 @@ def declared_at(top: Scope, function: Function) -> tuple[tuple[Source, int], ...
     texts = list(function.definition.parameters.texts)
     functions = [each for each in declared if isinstance(each, FunctionDecl) and each.body is not None]
     alike = [each for each in functions if list(each.source.texts[slice(*each.list)]) == texts]
-    return tuple((each.source, each.list[0]) for each in alike or functions)
+    return tuple((each.source, each.list[0]) for each in alike)
 
 
 class Identity:
